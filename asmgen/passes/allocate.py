@@ -1,0 +1,191 @@
+"""Physical registers for virtual ones: one pass over each straight line, farthest next use first out.
+
+What is needed again but has no register goes to a slot, unless it can be had more cheaply: words of input buffers are read again until
+a store to an output may have changed them, constants are made again. On amd64 an operand may stay in memory. A loop's state has the
+same registers and slots at both ends of the body; which values wait in slots is decided by trial. The method is Belady's rule with costs
+(L. A. Belady, IBM Systems Journal 5(2), 1966), as in linear-scan allocators for single-assignment code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from asmgen.errors import AsmgenError
+from asmgen.passes.liveness import NEVER, Fork, Line, Lives, Ring, number
+from asmgen.passes.machine import Machine, machine
+from asmgen.passes.pairs import pair_neighbors, pair_stores
+from asmgen.passes.parts import Tally, place_parts
+from asmgen.passes.registers import Context, Policy, Registers
+from asmgen.routine import Allocated, Routine
+from asmgen.targets.conventions import Convention, convention
+from asmgen.targets.row import FRAME, Memory, Register, Virtual
+
+#: Tried one after the other when values had to leave registers, and the best one kept.
+_POLICIES = (Policy(), Policy(ease=4.0), Policy(pair_ahead=False))
+
+
+def allocate(
+    routine: Routine, *, registers: int | None = None, keep_frame_pointer: bool = False, conventions: str | None = None
+) -> Allocated:
+    """The routine with physical registers, spilled values in slots `Memory(FRAME, 8 * slot)`, labels for its loops and branches.
+
+    Arguments arrive where the calling convention puts them (those on the stack in slots -1, -2, …); the returned bit is left in the
+    convention's result register. `registers` limits how many registers are given out. Several policies are tried and the
+    result with the fewest instructions, saves and restores included, is taken. Raises AsmgenError when an instruction needs more
+    registers at once than there are.
+    """
+    problem = _problem(routine, registers, keep_frame_pointer, conventions)
+    best = _attempt(problem, problem.order, _POLICIES[0])
+    if best.evictions:
+        for policy in _POLICIES[1:]:
+            best = min(best, _attempt(problem, problem.order, policy), key=lambda each: each.price)
+    while (smaller := _without_saves(problem, best)) is not None:
+        try:
+            made = _attempt(problem, smaller, best.policy)
+        except AsmgenError:
+            break
+        if made.price >= best.price:
+            break
+        best = made
+    items, holds = pair_neighbors(best.registers.items, best.registers.snapshots, problem.machine)
+    named = tuple({register: value.name or str(value) for register, value in held.items()} for held in holds)
+    return Allocated(routine, tuple(items), best.slots, named)
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """A routine with positions, on one machine under one convention."""
+
+    routine: Routine
+    machine: Machine
+    convention: Convention
+    parts: tuple[Line | Ring | Fork, ...]
+    lives: Lives
+    end: int
+    order: tuple[Register, ...]  #: registers to give out, cheapest first
+
+    def saves(self, pool: Sequence[Register]) -> int:
+        """How many of these registers must be saved."""
+        return sum(register.name in self.convention.preserved for register in pool)
+
+
+@dataclass(frozen=True)
+class _Solution:
+    registers: Registers
+    policy: Policy
+    used: tuple[Register, ...]
+    price: int
+    evictions: int
+    slots: int
+
+
+def _problem(routine: Routine, limit: int | None, keep_frame_pointer: bool, name: str | None) -> _Problem:
+    target = machine(routine.target)
+    rules = convention(name, routine.target)
+    paired = pair_stores(routine, target)
+    parts, lives, end = number(paired, target)
+    pool = tuple(target.registers[each] for each in rules.pool(keep_frame_pointer=keep_frame_pointer))
+    fixed = _fixed(parts)
+    missing = [register.name for register in fixed if register not in pool]
+    if missing:
+        raise AsmgenError(f"an instruction needs {missing[0]}, which this calling convention keeps for others")
+    if limit is not None:
+        arriving = [target.registers[each] for each, value in zip(rules.arguments, routine.arguments, strict=False) if value in lives.uses]
+        first = dict.fromkeys([*fixed, *arriving, *pool])
+        if not max(1, len(fixed)) <= limit:
+            raise AsmgenError(
+                f"{limit} registers are too few: the instructions use {', '.join(each.name for each in fixed) or 'one at least'}",
+                hint=f"allow at least {max(1, len(fixed))} registers",
+            )
+        allowed = set([each for each in first if each in pool][:limit])
+        pool = tuple(each for each in pool if each in allowed)
+    return _Problem(paired, target, rules, parts, lives, end, pool)
+
+
+def _fixed(parts: Sequence[Line | Ring | Fork]) -> list[Register]:
+    """Registers that instructions insist on, in the order met."""
+    found: dict[Register, None] = {}
+    for line in _lines(parts):
+        for ways in line.shapes:
+            found.update((register, None) for _, _, register in (*ways[0].fixed_reads, *ways[0].fixed_outs))
+            found.update((register, None) for _, _, register in ways[0].ties if register is not None)
+    return list(found)
+
+
+def _lines(parts: Sequence[Line | Ring | Fork]) -> Iterator[Line]:
+    for part in parts:
+        if isinstance(part, Line):
+            yield part
+        elif isinstance(part, Ring):
+            yield part.body
+        else:
+            yield from _lines((*part.then, *part.otherwise))
+
+
+def _attempt(problem: _Problem, pool: tuple[Register, ...], policy: Policy) -> _Solution:
+    """The whole routine with these registers."""
+    routine, target = problem.routine, problem.machine
+    prices = {value: len(target.constant(pool[0], number)) for value, number in routine.constants.items()}
+    registers = Registers(Context(target, pool, problem.lives, routine.homes, routine.constants, prices, policy))
+    _arrive(registers, problem)
+    result = target.registers[problem.convention.result]
+    tally = Tally()
+    place_parts(registers, problem.parts, {} if routine.returns is None else {routine.returns: result}, tally)
+    registers.now, registers.source = problem.end, None
+    if routine.returns is not None and registers.held.get(result) != routine.returns:
+        registers.clear(result)
+        registers.fetch(routine.returns, result, alone=True)
+    registers.settle()
+    used = _used(registers, pool)
+    slots = 1 + max(
+        (operand.offset // 8 for item in registers.items for operand in _operands(item) if _is_slot(operand)), default=-1
+    )
+    saves = problem.saves(used)
+    frame = 2 * saves if not target.pairs else 2 * ((saves + 1) // 2)
+    frame += 2 * (slots > 0 and (saves == 0 or not target.pairs))
+    return _Solution(registers, policy, used, len(registers.items) + tally.extra + frame, sum(registers.evicted.values()), slots)
+
+
+def _arrive(registers: Registers, problem: _Problem) -> None:
+    """The arguments where the caller left them; those in registers that may not be given out go elsewhere."""
+    convention, machine = problem.convention, problem.machine
+    for index, value in enumerate(problem.routine.arguments):
+        if index < len(convention.arguments):
+            registers.put(machine.registers[convention.arguments[index]], value)
+        else:
+            registers.slots[value] = len(convention.arguments) - index - 1
+    registers.sweep(0)
+    for register in [each for each in registers.held if each not in registers.context.pool]:
+        value = registers.held[register]
+        free = registers.free(())
+        if free:
+            registers.move(value, free[0])
+        else:
+            registers.spill(value)
+        registers.clear(register)
+
+
+def _operands(item: object) -> tuple[object, ...]:
+    return getattr(item, "operands", ())
+
+
+def _is_slot(operand: object) -> bool:
+    return isinstance(operand, Memory) and operand.base == FRAME
+
+
+def _used(registers: Registers, pool: Sequence[Register]) -> tuple[Register, ...]:
+    """The registers of the pool that are written."""
+    written = {operand for item in registers.items for operand in _operands(item) if isinstance(operand, Register)}
+    return tuple(register for register in pool if register in written)
+
+
+def _without_saves(problem: _Problem, best: _Solution) -> tuple[Register, ...] | None:
+    """The used registers without the last one that must be saved (two where they are saved in pairs)."""
+    saved = [register for register in best.used if register.name in problem.convention.preserved]
+    if not saved:
+        return None
+    less = 2 - len(saved) % 2 if problem.machine.pairs else 1
+    arriving = {problem.machine.registers[each] for each in problem.convention.arguments}
+    dropped = saved[-less:]
+    return tuple(register for register in problem.order if register not in dropped and (register in best.used or register.name not in problem.convention.preserved or register in arriving))

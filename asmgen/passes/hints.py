@@ -1,0 +1,111 @@
+"""Which register each value of a straight line had best be computed in.
+
+Values tied to each other form a chain that stays in one register. A fixed operand, or a place that a value must end in, is a wish of
+its chain; on each register there are claims, and a value that lives across another chain's claim would have to move.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from asmgen.passes.liveness import NEVER, Line, Lives
+from asmgen.targets.row import Register, Virtual
+
+
+@dataclass
+class Hints:
+    """Times are twice the position, plus one for what an instruction writes."""
+
+    chain: dict[Virtual, Virtual] = field(default_factory=dict)  #: the first value of the chain that a value is in
+    end: dict[Virtual, int] = field(default_factory=dict)  #: of a chain, the position of its last use
+    wish: dict[Virtual, Register] = field(default_factory=dict)  #: of a chain
+    claims: dict[Register, list[tuple[int, Virtual]]] = field(default_factory=dict)
+
+    def chain_of(self, value: Virtual) -> Virtual:
+        return self.chain.get(value, value)
+
+    def wanted(self, value: Virtual) -> Register | None:
+        """The register that the value's chain wishes for."""
+        return self.wish.get(self.chain_of(value))
+
+    def clash(self, register: Register, value: Virtual, position: int) -> int:
+        """The time of the first claim of another chain while the value lives from `position` on; NEVER when there is none."""
+        claims = self.claims.get(register)
+        if not claims:
+            return NEVER
+        chain = self.chain_of(value)
+        end = 2 * self.end.get(chain, NEVER)
+        for index in range(bisect_right(claims, (2 * position + 1, _LAST)), len(claims)):
+            time, owner = claims[index]
+            if time > end:
+                break
+            if owner != chain:
+                return time
+        return NEVER
+
+
+_LAST = Virtual(1 << 60)
+
+
+def hints(line: Line, lives: Lives, at_end: Mapping[Virtual, Register]) -> Hints:
+    """Hints for one line; `at_end` tells where values should be after it."""
+    made = Hints()
+    start: dict[Virtual, int] = {}
+    wished: dict[Virtual, int] = {}
+    for position, ways in enumerate(line.shapes, line.first):
+        shape = ways[0]
+        for _, value, register in shape.fixed_reads:
+            chain = made.chain_of(value)
+            insort(made.claims.setdefault(register, []), (2 * position, chain))
+            if chain not in made.wish:
+                made.wish[chain], wished[chain] = register, position
+        for index, tied, register in shape.ties:
+            carried = [tied.source]
+            for other in ways[1:]:
+                carried += [each.source for at, each, _ in other.ties if at == index]
+            kept = next((value for value in carried if lives.last(value) == position), None)
+            chain = tied.target if kept is None else made.chain_of(kept)
+            made.chain[tied.target] = chain
+            start.setdefault(chain, position)
+            if register is not None:
+                insort(made.claims.setdefault(register, []), (2 * position, chain))
+                if chain not in made.wish:
+                    made.wish[chain], wished[chain] = register, position
+        for _, value in shape.outs:
+            start[value] = position
+        for _, value, register in shape.fixed_outs:
+            start[value] = position
+            insort(made.claims.setdefault(register, []), (2 * position + 1, value))
+    _ends(made, line, lives)
+    for value, register in at_end.items():
+        chain = made.chain_of(value)
+        if chain not in made.wish:
+            made.wish[chain], wished[chain] = register, line.end
+    _reserve(made, start, wished)
+    return made
+
+
+def _ends(made: Hints, line: Line, lives: Lives) -> None:
+    """The last use of each chain, and of each value that is in none."""
+    values = dict.fromkeys(value for ways in line.shapes for value in ways[0].needs)
+    values.update(dict.fromkeys(made.chain))
+    for value in values:
+        last = lives.last(value)
+        chain = made.chain_of(value)
+        made.end[chain] = max(made.end.get(chain, -1), last if last < line.end else NEVER)
+
+
+def _reserve(made: Hints, start: Mapping[Virtual, int], wished: Mapping[Virtual, int]) -> None:
+    """Claim a wished register from where its chain begins, when nothing else fixed comes between."""
+    early = []
+    for chain, position in wished.items():
+        if chain not in start:
+            continue
+        register, begin = made.wish[chain], 2 * start[chain] + 1
+        between = [owner for time, owner in made.claims.get(register, []) if begin < time < 2 * position]
+        if all(owner == chain for owner in between):
+            early.append((register, begin, chain))
+    for register, begin, chain in early:
+        insort(made.claims.setdefault(register, []), (begin, chain))

@@ -1,0 +1,274 @@
+"""One instruction: bring its operands to registers that it takes, choose registers for what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from asmgen.passes.liveness import NEVER, Line, Shape
+from asmgen.passes.registers import Registers
+from asmgen.targets.row import FRAME, Instruction, Memory, Operand, Register, Row, Tied, Virtual
+
+
+def place_line(registers: Registers, line: Line) -> None:
+    """All instructions of a straight line, in order."""
+    for position, ways in enumerate(line.shapes, line.first):
+        registers.now = position
+        registers.source = ways[0].instruction.source
+        if ways[0].stores and registers.open:
+            registers.close()
+        way = ways[0] if len(ways) == 1 else min(ways, key=lambda shape: price(registers, shape))
+        if not _renamed(registers, way):
+            _Placing(registers, way).run()
+
+
+def price(registers: Registers, shape: Shape) -> float:
+    """About how many instructions must be added to place it so, now or soon."""
+    now, total = registers.now, 0.0
+    forms = _forms(registers, shape.row)
+    for _, value, register in shape.fixed_reads:
+        if register not in registers.where.get(value, ()):
+            total += registers.context.prices.get(value, 1)
+            total += _worth(registers, register, value)
+    for index, value in shape.reads:
+        if value in registers.where:
+            continue
+        if index in forms and registers.in_memory(value):
+            forms = {}
+            total += 0.125
+        else:
+            total += registers.context.prices.get(value, 1)
+    for _, tied, fixed in shape.ties:
+        places = registers.where.get(tied.source)
+        if places is None:
+            total += registers.context.prices.get(tied.source, 1)
+            continue
+        if len(places) == 1 and registers.needed(tied.source, now + 1) != NEVER:
+            cheap = registers.recoverable(tied.source) and registers.soft_from(tied.source, now + 1)
+            total += 0.25 if cheap else 1
+        elif fixed is None:
+            clash = min(registers.hints.clash(place, tied.target, now) for place in places) != NEVER
+            total += 0.5 * clash - 0.25 * (registers.hints.wanted(tied.target) in places)
+        if fixed is not None and fixed not in places:
+            total += 1 + _worth(registers, fixed, tied.source)
+    return total
+
+
+def _worth(registers: Registers, register: Register, newcomer: Virtual) -> float:
+    """What it costs to make room in a register for a value."""
+    value = registers.held.get(register)
+    if value is None or value == newcomer or len(registers.where[value]) > 1:
+        return 0
+    if registers.needed(value, registers.now) == NEVER:
+        return 0
+    return 0.75 if registers.recoverable(value) else 1
+
+
+def _forms(registers: Registers, row: Row) -> dict[int, Row]:
+    """The rows that take memory in place of an operand."""
+    rows = registers.context.machine.rows
+    return {index: rows[name] for index, name in row.memory_form} if row.memory_form else {}
+
+
+def _renamed(registers: Registers, shape: Shape) -> bool:
+    """A copy of a value that is not needed afterwards is no instruction."""
+    if shape.row.name != registers.context.machine.move_row or not (shape.reads and shape.outs):
+        return False
+    (_, source), (_, target) = shape.reads[0], shape.outs[0]
+    if source not in registers.where or registers.needed(source, registers.now + 1) != NEVER:
+        return False
+    places = list(registers.where[source])
+    registers.forget(source)
+    if registers.needed(target, registers.now + 1) != NEVER:
+        registers.put(places[0], target)
+    return True
+
+
+class _Placing:
+    """The placing of one instruction at `registers.now`."""
+
+    def __init__(self, registers: Registers, shape: Shape) -> None:
+        self.registers = registers
+        self.shape = shape
+        self.row = shape.row
+        self.operands: list[Operand] = list(shape.instruction.operands)
+        self.pinned: dict[Register, None] = {}  #: registers that the instruction reads, or that are on their way to it
+        self.given: dict[Register, Virtual] = {}  #: registers that it writes
+        self.wanted = {register: value for _, value, register in shape.fixed_reads}
+        self.wanted |= {register: tied.source for _, tied, register in shape.ties if register is not None}
+
+    def run(self) -> None:
+        shape, registers = self.shape, self.registers
+        self.pin_resident()
+        for register, value in self.wanted.items():
+            self.bring(value, register)
+        for index, value, register in shape.fixed_reads:
+            self.operands[index] = register
+        for index, value, register in shape.fixed_outs:
+            self.rescue(register)
+            self.given[register] = value
+            self.operands[index] = register
+        for index, memory in shape.addresses:
+            self.operands[index] = self.address(memory)
+        for index, value in shape.reads:
+            self.operands[index] = self.operand(index, value)
+        for index, tied, fixed in shape.ties:
+            self.operands[index] = self.tie(index, tied, fixed)
+        registers.drop_dead(shape.needs, registers.now + 1)
+        for index, value in shape.outs:
+            self.operands[index] = self.result(value)
+        registers.emit(Instruction(self.row, tuple(self.operands), shape.instruction.source, shape.instruction.note))
+        registers.busy = frozenset()
+        for register, value in self.given.items():
+            registers.clear(register)
+            if registers.needed(value, registers.now + 1) != NEVER:
+                registers.put(register, value)
+
+    # ---- what is read ----
+
+    def pin_resident(self) -> None:
+        """Keep the registers that hold operands already; not those that a fixed operand will take."""
+        for value in self.shape.needs:
+            for register in self.registers.where.get(value, ()):
+                if self.wanted.get(register, value) == value:
+                    self.pinned[register] = None
+                    break
+
+    def avoid(self) -> set[Register]:
+        return {*self.pinned, *self.wanted, *self.given}
+
+    def avoid_fixed(self) -> set[Register]:
+        return self.avoid() | {register for _, _, register in self.shape.fixed_outs}
+
+    def bring(self, value: Virtual, register: Register) -> None:
+        """Make a fixed register hold the value."""
+        registers = self.registers
+        held = registers.held.get(register)
+        if held != value:
+            if held is not None:
+                self.relocate(register)
+            registers.fetch(value, register)
+        self.pinned[register] = None
+
+    def relocate(self, register: Register) -> None:
+        """Empty a register that another value must have, keeping what it holds when that is needed."""
+        registers = self.registers
+        value = registers.held[register]
+        if len(registers.where[value]) == 1 and registers.needed(value, registers.now) != NEVER:
+            operand = value in self.shape.needs
+            into = registers.find(value, self.avoid_fixed())
+            dropped = registers.recoverable(value) and registers.soft_from(value, registers.now)
+            if dropped or not (into or operand):
+                registers.evict(register, registers.now)
+                return
+            into = into or registers.take(value, self.avoid())
+            registers.move(value, into)
+            if operand:
+                self.pinned[into] = None
+        self.pinned.pop(register, None)
+        registers.clear(register)
+
+    def rescue(self, register: Register) -> None:
+        """Before a fixed register is written: what it holds and is needed later goes elsewhere."""
+        registers = self.registers
+        value = registers.held.get(register)
+        after = registers.now + 1
+        if value is None or len(registers.where[value]) > 1 or registers.needed(value, after) == NEVER:
+            return
+        if not (registers.recoverable(value) and registers.soft_from(value, after)):
+            into = registers.find(value, self.avoid_fixed())
+            if into is not None:
+                registers.move(value, into)
+            elif not registers.recoverable(value):
+                registers.spill(value)
+
+    def reach(self, value: Virtual) -> Register:
+        """A register that holds the value now."""
+        registers = self.registers
+        places = registers.where.get(value)
+        if places is None:
+            register = registers.take(value, self.avoid() - self.dying_outs())
+            registers.fetch(value, register)
+        else:
+            register = next((each for each in places if each in self.pinned), places[0])
+        self.pinned[register] = None
+        return register
+
+    def dying_outs(self) -> set[Register]:
+        """Registers that are only written: a value that is not needed afterwards may pass through them."""
+        return {register for register in self.given if register not in self.registers.held and register not in self.pinned}
+
+    def address(self, memory: Memory) -> Memory:
+        """The memory operand with its registers."""
+        base = self.reach(memory.base) if isinstance(memory.base, Virtual) else memory.base
+        index = self.reach(memory.index) if isinstance(memory.index, Virtual) else memory.index
+        return replace(memory, base=base, index=index)
+
+    def operand(self, index: int, value: Virtual) -> Register | Memory:
+        """The value in a register, or in memory where the row has a form for that and it is not in a register already."""
+        registers = self.registers
+        form = _forms(registers, self.row).get(index)
+        if value in registers.where or form is None or not registers.in_memory(value):
+            return self.reach(value)
+        self.row = form
+        if value in registers.slots:
+            registers.busy |= {registers.slots[value]}
+            return Memory(FRAME, 8 * registers.slots[value])
+        return self.address(registers.context.homes[value])
+
+    # ---- what is changed and written ----
+
+    def tie(self, index: int, tied: Tied, fixed: Register | None) -> Register | Memory:
+        """Choose the register, or the slot, in which the source becomes the target."""
+        registers, source, target = self.registers, tied.source, tied.target
+        after = registers.now + 1
+        later = registers.needed(source, after) != NEVER
+        if fixed is not None:
+            self.rescue(fixed)
+            register = fixed
+        elif source in registers.where:
+            register = self.overwritten(source, target, later)
+        else:
+            form = _forms(registers, self.row).get(index)
+            if form is not None and source in registers.slots and not later and not registers.free(self.avoid()):
+                slot = registers.slots.pop(source)
+                registers.busy |= {slot}
+                registers.slots[target] = slot
+                self.row = form
+                return Memory(FRAME, 8 * slot)
+            register = registers.take(target, self.avoid() - self.dying_outs())
+            registers.fetch(source, register)
+        self.pinned[register] = None
+        self.given[register] = target
+        return register
+
+    def overwritten(self, source: Virtual, target: Virtual, later: bool) -> Register:
+        """The register to change when the source is in registers: its own, or a copy's when the source is needed later."""
+        registers = self.registers
+        after = registers.now + 1
+        places = [place for place in registers.where[source] if place not in self.given]
+        if len(registers.where[source]) > 1 or not later:
+            return registers.choose(target, places) or places[0]
+        register = places[0]
+        cheap = registers.recoverable(source)
+        if cheap and registers.soft_from(source, after):
+            return register
+        copy = registers.find(target, self.avoid())
+        if copy is not None:
+            registers.move(source, copy)
+            return copy
+        if cheap:
+            return register
+        victim = registers.victim({*self.pinned, *self.given, *self.wanted} - {register}, after)
+        if victim == register:
+            registers.spill(source)
+            return register
+        registers.evict(victim, registers.now)
+        registers.move(source, victim)
+        return victim
+
+    def result(self, value: Virtual) -> Register:
+        """A register for a new value: one that nothing needs after this instruction."""
+        register = self.registers.take(value, self.given, since=self.registers.now + 1)
+        self.given[register] = value
+        return register

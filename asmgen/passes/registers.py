@@ -1,0 +1,367 @@
+"""What registers and slots hold at one point of a routine, and the moves, loads and stores that change it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from asmgen.errors import AsmgenError, Source
+from asmgen.passes.hints import Hints
+from asmgen.passes.liveness import NEVER, Lives
+from asmgen.passes.machine import Machine
+from asmgen.targets.row import FRAME, Instruction, Label, Memory, Register, Virtual
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How to choose what leaves a register: the value with the largest (distance of its next use) / (cost + `ease`)."""
+
+    ease: float = 0.25
+    pair_ahead: bool = True  #: load a neighboring word along with one that is needed, while registers are free
+
+
+@dataclass(frozen=True)
+class Context:
+    """What does not change during allocation."""
+
+    machine: Machine
+    pool: tuple[Register, ...]  #: registers to give out, cheapest first
+    lives: Lives
+    homes: Mapping[Virtual, Memory]
+    constants: Mapping[Virtual, int]
+    prices: Mapping[Virtual, int]  #: instructions to make each constant
+    policy: Policy
+
+
+@dataclass
+class Registers:
+    """A register holds at most one value; a value may be in several registers and in a slot as well.
+
+    `now` is the position being placed. While `open`, homes may be read. `skip` is the other side of a branch, whose uses do not count.
+    """
+
+    context: Context
+    held: dict[Register, Virtual] = field(default_factory=dict)
+    where: dict[Virtual, list[Register]] = field(default_factory=dict)
+    slots: dict[Virtual, int] = field(default_factory=dict)
+    open: bool = True
+    now: int = 0
+    skip: tuple[int, int] | None = None
+    hints: Hints = field(default_factory=Hints)
+    source: Source | None = None
+    items: list[Instruction | Label] = field(default_factory=list)
+    snapshots: list[dict[Register, Virtual]] = field(default_factory=list)
+    top: int = 0  #: slots used so far
+    reserved: frozenset[int] = frozenset()  #: slots that a loop's state is kept in between passes
+    busy: frozenset[int] = frozenset()  #: slots that the instruction being placed reads or changes
+    evicted: dict[Virtual, int] = field(default_factory=dict)  #: how often each value left its last register while needed
+
+    def fork(self) -> Registers:
+        """The same state with nothing written yet."""
+        return Registers(
+            self.context, dict(self.held), {value: list(places) for value, places in self.where.items()}, dict(self.slots),
+            self.open, self.now, self.skip, self.hints, self.source, top=self.top, reserved=self.reserved,
+        )  # fmt: skip
+
+    def adopt(self, other: Registers) -> None:
+        """Go on from a fork, with what it wrote."""
+        self.settle()
+        other.settle()
+        self.held, self.where, self.slots, self.open, self.top = other.held, other.where, other.slots, other.open, other.top
+        self.now = other.now
+        self.items += other.items
+        self.snapshots += other.snapshots
+
+    # ---- writing ----
+
+    def emit(self, item: Instruction | Label) -> None:
+        """Append an item; the state still is the one before it."""
+        self.settle()
+        self.items.append(item)
+        self.snapshots.append({})
+
+    def settle(self) -> None:
+        """Let the last item's listing be what is held now."""
+        if self.snapshots:
+            self.snapshots[-1] = dict(self.held)
+
+    # ---- what is known ----
+
+    def uses_from(self, value: Virtual, position: int) -> int:
+        """The first use at `position` or later; NEVER when there is none."""
+        places = self.context.lives.uses.get(value)
+        if places is None:
+            return NEVER
+        index = bisect_left(places, position)
+        if self.skip is not None and index < len(places) and self.skip[0] <= places[index] <= self.skip[1]:
+            index = bisect_left(places, self.skip[1] + 1)
+        return places[index] if index < len(places) else NEVER
+
+    def closing(self, position: int) -> int:
+        """The first store at `position` or later after which homes may have changed."""
+        closings = self.context.lives.closings
+        index = bisect_left(closings, position)
+        if self.skip is not None and index < len(closings) and self.skip[0] <= closings[index] <= self.skip[1]:
+            index = bisect_left(closings, self.skip[1] + 1)
+        return closings[index] if index < len(closings) else NEVER
+
+    def needed(self, value: Virtual, position: int) -> int:
+        """When the value is next needed, at `position` or later: used, saved before its home changes, or as a base of homes."""
+        first = self.uses_from(value, position)
+        if not self.open:
+            return first
+        if value in self.context.homes:
+            return first if first == NEVER else min(first, self.closing(position))
+        for home in self.context.lives.bases.get(value, ()):
+            if home not in self.where and home not in self.slots:
+                first = min(first, self.needed(home, position))
+        return first
+
+    def recoverable(self, value: Virtual) -> bool:
+        """Whether the value can be had again without a store now."""
+        if value in self.slots:
+            return True
+        price = self.context.prices.get(value)
+        if price is not None:
+            return price <= 2
+        return self.readable(value)
+
+    def readable(self, value: Virtual) -> bool:
+        """Whether the value can be read from its home."""
+        if not self.open or value not in self.context.homes:
+            return False
+        base = self.context.homes[value].base
+        return base in self.where or base in self.slots
+
+    def in_memory(self, value: Virtual) -> bool:
+        """Whether an instruction could read it from memory."""
+        return value in self.slots or self.readable(value)
+
+    def soft_from(self, value: Virtual, position: int) -> bool:
+        """Whether every use from `position` on can be of memory."""
+        soft = self.context.lives.soft.get(value, {})
+        places = self.context.lives.uses.get(value, [])
+        if value not in self.slots and value in self.context.homes and self.closing(position) < places[-1]:
+            return False
+        return all(soft[place] for place in places[bisect_left(places, position):])
+
+    def loss(self, value: Virtual, position: int) -> int:
+        """Instructions that it costs to take the value out of its only register before `position`."""
+        price = self.context.prices.get(value)
+        if price is not None and value not in self.slots:
+            return min(price, 2)
+        return (not self.recoverable(value)) + (not self.soft_from(value, position))
+
+    # ---- changing ----
+
+    def put(self, register: Register, value: Virtual) -> None:
+        """The register, which is empty, now holds the value."""
+        self.held[register] = value
+        self.where.setdefault(value, []).append(register)
+
+    def clear(self, register: Register) -> None:
+        """Forget what the register holds."""
+        value = self.held.pop(register, None)
+        if value is not None:
+            places = self.where[value]
+            places.remove(register)
+            if not places:
+                del self.where[value]
+
+    def forget(self, value: Virtual) -> None:
+        """The value is not needed any more."""
+        for register in self.where.pop(value, ()):
+            del self.held[register]
+        self.slots.pop(value, None)
+
+    def drop_dead(self, values: Iterable[Virtual], position: int) -> None:
+        """Forget those that nothing needs from `position` on, and the pointers to homes that need them no more."""
+        for value in values:
+            if self.needed(value, position) == NEVER:
+                self.forget(value)
+            home = self.context.homes.get(value)
+            if home is not None and isinstance(home.base, Virtual) and self.needed(home.base, position) == NEVER:
+                self.forget(home.base)
+
+    def sweep(self, position: int) -> None:
+        """Forget everything that nothing needs from `position` on."""
+        for value in [*self.where, *(each for each in self.slots if each not in self.where)]:
+            if self.needed(value, position) == NEVER:
+                self.forget(value)
+
+    def close(self) -> None:
+        """Bring every home that is needed from now on to where a store to an output cannot change it."""
+        for home in self.context.homes:
+            if home not in self.where and home not in self.slots and self.uses_from(home, self.now) != NEVER:
+                full = not self.free(())
+                self.fetch(home, self.take(home, ()))
+                if full:
+                    self.spill(home)
+        self.open = False
+        self.sweep(self.now)
+
+    def free(self, avoid: Collection[Register]) -> list[Register]:
+        """Registers that hold nothing, cheapest first."""
+        return [register for register in self.context.pool if register not in self.held and register not in avoid]
+
+    def choose(self, value: Virtual, free: Iterable[Register]) -> Register | None:
+        """Of these registers the best for a value that lives from now on: the one it wishes for, or the first that nothing else claims
+        meanwhile, or the one that is claimed last. None when there is none."""
+        hints, now = self.hints, self.now
+        wanted = hints.wanted(value)
+        best, latest = None, -1
+        if wanted is not None:
+            free = list(free)
+            if wanted in free:
+                best, latest = wanted, hints.clash(wanted, value, now)
+        if latest != NEVER:
+            for register in free:
+                clash = hints.clash(register, value, now)
+                if clash > latest:
+                    best, latest = register, clash
+                    if clash == NEVER:
+                        break
+        return best
+
+    def find(self, value: Virtual, avoid: Collection[Register]) -> Register | None:
+        """The best empty register for the value, if there is one."""
+        held = self.held
+        return self.choose(value, (each for each in self.context.pool if each not in held and each not in avoid))
+
+    def take(self, value: Virtual, avoid: Collection[Register], since: int | None = None) -> Register:
+        """A register for the value, emptied if none is free; `avoid` keeps what it holds. What is needed from `since` on is saved."""
+        register = self.find(value, avoid)
+        if register is None:
+            since = self.now if since is None else since
+            register = self.victim(avoid, since)
+            self.evict(register, since)
+        return register
+
+    def victim(self, avoid: Collection[Register], since: int) -> Register:
+        """The register whose value is best done without."""
+        best, best_score = None, -1.0
+        for register in self.context.pool:
+            if register in avoid or register not in self.held:
+                continue
+            score = self.score(self.held[register], since)
+            if score > best_score:
+                best, best_score = register, score
+        if best is None:
+            raise self.too_few()
+        return best
+
+    def score(self, value: Virtual, since: int) -> float:
+        """How well a register can do without the value: the distance to its next use, over what that costs."""
+        next_use = self.needed(value, since)
+        loss = 0 if len(self.where[value]) > 1 or next_use == NEVER else self.loss(value, since)
+        return min(next_use - self.now + 1, 1 << 20) / (loss + self.context.policy.ease)
+
+    def too_few(self) -> AsmgenError:
+        """The error for an instruction that needs more registers than there are."""
+        held = ", ".join(
+            f"{register.name} {self.held[register].name or self.held[register]}"
+            for register in self.context.pool
+            if register in self.held
+        )
+        return AsmgenError(
+            f"more registers are needed at once than the {len(self.context.pool)} there are: {held or 'none is free'}",
+            source=self.source,
+            hint="use fewer values at a time, or allow more registers",
+        )
+
+    def evict(self, register: Register, since: int) -> None:
+        """Empty the register; what is needed from `since` on stays somewhere."""
+        value = self.held[register]
+        if len(self.where[value]) == 1 and self.needed(value, since) != NEVER:
+            self.evicted[value] = self.evicted.get(value, 0) + 1
+            if not self.recoverable(value):
+                self.spill(value)
+        self.clear(register)
+
+    def spill(self, value: Virtual) -> None:
+        """Store the value, which is in a register, in a slot of its own."""
+        slot = self.new_slot()
+        self.emit(self.context.machine.store(self.where[value][0], Memory(FRAME, 8 * slot), note=f"spill {value.name or value}"))
+        self.slots[value] = slot
+
+    def new_slot(self) -> int:
+        """The lowest slot that holds nothing needed."""
+        for value in [each for each in self.slots if self.needed(each, self.now) == NEVER]:
+            del self.slots[value]
+        taken = {*self.slots.values(), *self.reserved, *self.busy}
+        slot = next(slot for slot in range(len(taken) + 1) if slot not in taken)
+        self.top = max(self.top, slot + 1)
+        return slot
+
+    def move(self, value: Virtual, into: Register) -> None:
+        """Copy a value that is in a register to another one, which is empty."""
+        self.emit(self.context.machine.move(into, self.where[value][0], note=value.name))
+        self.put(into, value)
+
+    def fetch(self, value: Virtual, into: Register, *, alone: bool = False) -> None:
+        """Bring a value into an empty register, from another register or from wherever it is; its neighbor too unless `alone`."""
+        machine, slot = self.context.machine, self.slots.get(value)
+        number = self.context.constants.get(value)
+        if value in self.where:
+            self.move(value, into)
+        elif number is not None and (slot is None or self.context.prices[value] == 1):
+            for instruction in machine.constant(into, number):
+                self.emit(instruction)
+            self.put(into, value)
+        elif slot is not None:
+            self.emit(machine.load(into, Memory(FRAME, 8 * slot), note=f"reload {value.name or value}"))
+            self.put(into, value)
+        else:
+            self.load_home(value, into, alone)
+
+    def load_home(self, value: Virtual, into: Register, alone: bool) -> None:
+        """Load a word of an input buffer, and its neighbor with it when that saves an instruction."""
+        machine, home = self.context.machine, self.context.homes.get(value)
+        if home is None or not self.readable(value):
+            raise AsmgenError(f"{value} is read before it has a value", source=self.source)
+        assert isinstance(home.base, Virtual)
+        if home.base in self.where:
+            base = self.where[home.base][0]
+        else:
+            base = into  # the pointer passes through the register that the word goes to
+            self.emit(machine.load(into, Memory(FRAME, 8 * self.slots[home.base]), note=f"reload {home.base.name}"))
+        other = None if alone or base == into else self.neighbor(value)
+        beside = None if other is None else self.find(other, (into,))
+        if other is None or beside is None:
+            self.emit(machine.load(into, Memory(base, home.offset), note=value.name))
+            self.put(into, value)
+            return
+        below = self.context.homes[other].offset < home.offset
+        pair = (beside, into) if below else (into, beside)
+        place = Memory(base, min(home.offset, self.context.homes[other].offset))
+        self.emit(machine.load_pair(*pair, place, note=f"{other.name} {value.name}" if below else f"{value.name} {other.name}"))
+        self.put(into, value)
+        self.put(beside, other)
+
+    def neighbor(self, value: Virtual) -> Virtual | None:
+        """The word beside it that should be loaded along: needed, not loaded, and leaving the most pairs among the rest."""
+        if not (self.context.machine.pairs and self.context.policy.pair_ahead):
+            return None
+        home = self.context.homes[value]
+        waiting = {
+            self.context.homes[each].offset: each
+            for each in self.context.lives.bases.get(home.base, ())  # type: ignore[arg-type]
+            if each not in self.where and each not in self.slots and self.uses_from(each, self.now) != NEVER
+        }
+        below = _run(waiting, home.offset, -8)
+        above = _run(waiting, home.offset, 8)
+        choices = []
+        for side, offset, first in ((below, home.offset - 8, home.offset - 8), (above, home.offset + 8, home.offset)):
+            if side and self.context.machine.can_pair(first):
+                other = above if side is below else below
+                choices.append((-((side - 1) // 2 + other // 2), self.uses_from(waiting[offset], self.now), waiting[offset]))
+        return min(choices)[2] if choices else None
+
+
+def _run(waiting: Mapping[int, Virtual], offset: int, step: int) -> int:
+    """How many words in a row wait on one side."""
+    count = 0
+    while offset + step * (count + 1) in waiting:
+        count += 1
+    return count

@@ -1,0 +1,70 @@
+"""What instructions cost on a core: one small file a core, named by target and core, such as `arm64_neoverse_n1`."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+
+from asmgen.errors import AsmgenError
+
+#: The ports that can each take a micro-operation.
+Choice = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Core:
+    """A core's tables, by the rows' cost classes.
+
+    `latency` is in cycles, from the usual operands to the result: from flags to flags for those that chain on them.
+    `addend` holds that from the addend of a multiply-add where it may arrive late, `flag_latency` that from any writer
+    of flags to a reader. `ports` gives an instruction's micro-operations, each as the ports of which it takes one; none
+    where renaming does the work. `busy` tells for how many cycles a port is taken where it is more than one. At most
+    `issue_width` instructions are issued a cycle.
+    """
+
+    name: str
+    target: str
+    issue_width: int
+    latency: Mapping[str, int]
+    ports: Mapping[str, tuple[Choice, ...]]
+    busy: Mapping[str, int] = field(default_factory=dict)
+    addend: Mapping[str, int] = field(default_factory=dict)
+    flag_latency: int = 1
+    in_order: bool = False
+
+    def throughput(self, cost: str) -> float:
+        """Cycles an instruction of this class takes when nothing but such instructions run; 0 where it takes no port.
+
+        Micro-operations of one class that share ports are taken to use all of them evenly.
+        """
+        choices = self.ports[cost]
+        times = [
+            self.busy.get(cost, 1) * sum(set(other) <= set(one) for other in choices) / len(one) for one in choices
+        ]
+        return max([*times, 1 / self.issue_width] if times else [0.0])
+
+
+@cache
+def names(target: str) -> tuple[str, ...]:
+    """The cores of a target that have tables, sorted."""
+    found = (module.name for module in pkgutil.iter_modules(__path__))
+    return tuple(
+        sorted(name.removeprefix(f"{target}_").replace("_", "-") for name in found if name.startswith(f"{target}_"))
+    )
+
+
+@cache
+def core(name: str, target: str) -> Core:
+    """The core's tables; every target has `generic`. AsmgenError, with the nearest name, where there are none."""
+    known = names(target)
+    if name not in known:
+        near = get_close_matches(name, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}" if known else "amd64 or arm64"
+        raise AsmgenError(f"there is no table of costs for the {target} core {name}", hint=hint)
+    found = import_module(f"{__name__}.{target}_{name.replace('-', '_')}").CORE
+    assert isinstance(found, Core)
+    return found

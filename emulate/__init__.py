@@ -1,0 +1,1 @@
+"""Runs generated machine code without the hardware and compares it with Python integers."""

@@ -1,0 +1,135 @@
+"""What tests of the kernel language share: edge-biased inputs that meet a contract, and traces run on integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from random import Random
+from typing import Any
+
+from asmgen.contracts import Bytes, Contract, CountContract, Element
+from asmgen.kernel import Kernel
+from asmgen.nodes import LoopNode, Node, Traced, evaluate, ordered
+
+Given = dict[str, list[int]]
+"""The words of each input by its name: limbs of an element, words of a byte string, the one number of anything else."""
+
+
+def vectors(kernel: Kernel, count: int, seed: int, longest: int = 3) -> Iterator[Given]:
+    """Edge-biased inputs that meet the kernel's contracts; counts go up to `longest`."""
+    rng = Random(seed)
+    for _ in range(count):
+        yield {p.name: sample(p.contract, rng, longest) for p in kernel.signature.inputs}
+
+
+def sample(contract: Contract, rng: Random, longest: int = 3) -> list[int]:
+    """One input that meets the contract, as words."""
+    if isinstance(contract, Element):
+        return _element(contract, rng)
+    if isinstance(contract, CountContract):
+        return [rng.randint(0, longest)]
+    if isinstance(contract, Bytes):
+        value = _near(rng, (1 << 8 * contract.length) - 1, [])
+        return [value >> at & (2**64 - 1) for at in range(0, 8 * contract.length, 64)]
+    return [_near(rng, contract.value_max, [])]
+
+
+def _element(contract: Element, rng: Random) -> list[int]:
+    field, unit = contract.field, contract.multiple_of
+    while True:
+        if rng.random() < 0.5:
+            value = _near(rng, contract.value_max, [field.modulus, 2 * field.modulus, 1 << sum(field.limbs)])
+            limbs = [value >> at & (1 << width) - 1 for at, width in zip(field.positions, field.limbs, strict=True)]
+            limbs[-1] = value >> field.positions[-1]
+        else:
+            edges = [1 << width for width in field.limbs]
+            limbs = [_near(rng, most, [edge]) for most, edge in zip(contract.limb_max, edges, strict=True)]
+        limbs = [limb - limb % unit for limb in limbs]
+        if contract.fault(limbs) is None:
+            return limbs
+
+
+def _near(rng: Random, most: int, edges: list[int]) -> int:
+    """An integer from 0 to `most`, often next to an edge."""
+    kind = rng.randrange(4)
+    if kind == 0:
+        return rng.randint(0, most)
+    if kind == 1:
+        return rng.getrandbits(rng.randint(0, most.bit_length())) % (most + 1)
+    base = rng.choice([0, most, *edges])
+    return min(max(base + rng.choice([-2, -1, 0, 1, 2, rng.randint(-300, 300)]), 0), most)
+
+
+def arguments(kernel: Kernel, given: Given) -> list[Any]:
+    """The inputs as a kernel takes them on plain integers."""
+    return [
+        given[p.name] if isinstance(p.contract, (Element, Bytes)) else given[p.name][0] for p in kernel.signature.inputs
+    ]
+
+
+def plain_run(kernel: Kernel, given: Given) -> list[list[int]]:
+    """The words of each result of the body on plain integers; a byte string's as one integer."""
+    made = kernel(*arguments(kernel, given))
+    found = made if isinstance(made, tuple) else (made,)
+    return [
+        [int(result.value)] if isinstance(contract, Bytes)
+        else [int(limb) for limb in result] if isinstance(contract, Element)
+        else [int(result)]
+        for result, contract in zip(found, kernel.results, strict=True)
+    ]  # fmt: skip
+
+
+def traced_run(traced: Traced, given: Given) -> list[list[int]]:
+    """The same from the graph: outputs, then the returned bit."""
+    outputs = [*traced.outputs, *([(traced.returns,)] if traced.returns else [])]
+    roots = [node for nodes in outputs for node in nodes]
+    values = iter(evaluate(roots, known(roots, given)))
+    return [[next(values) for _ in nodes] for nodes in outputs]
+
+
+def known(roots: list[Node], given: Given) -> Mapping[Node, int]:
+    """The values of a graph's inputs, those used inside loops alone among them."""
+    found: dict[Node, int] = {}
+    pending, seen = [roots], set()
+    while pending:
+        for node in ordered(pending.pop()):
+            if node.op == "limb":
+                name, index = node.data
+                found[node] = given[name][index]
+            elif node.op == "scalar":
+                found[node] = given[node.data][0]
+            elif node.op == "result" and node.data[0].id not in seen:
+                loop: LoopNode = node.data[0]
+                seen.add(loop.id)
+                pending.append(list(loop.next))
+    return found
+
+
+def meant(kernel: Kernel, given: Given) -> tuple[int, ...]:
+    """What the kernel must give, on residues, by its meaning alone."""
+    inputs = [
+        p.contract.residue(given[p.name]) if isinstance(p.contract, Element)
+        else sum(word << 64 * i for i, word in enumerate(given[p.name]))
+        for p in kernel.signature.inputs
+    ]  # fmt: skip
+    return kernel.expected(inputs)
+
+
+def residues(kernel: Kernel, results: list[list[int]]) -> tuple[int, ...]:
+    """Results as residues, integers and bits."""
+    return tuple(
+        contract.residue(words) if isinstance(contract, Element) else words[0]
+        for words, contract in zip(results, kernel.results, strict=True)
+    )
+
+
+def check(kernel: Kernel, count: int, seed: int, longest: int = 3, choices: Mapping[str, int] | None = None) -> None:
+    """Plain run, trace and meaning agree on edge-biased inputs, and every result keeps what the trace proved of it."""
+    traced = kernel.trace(choices)
+    nodes = [*traced.outputs, *([(traced.returns,)] if traced.returns else [])]
+    for given in vectors(kernel, count, seed, longest):
+        results = traced_run(traced, given)
+        assert residues(kernel, results) == meant(kernel, given), (kernel, seed, given)
+        if not choices:
+            assert results == plain_run(kernel, given), (kernel, seed, given)
+        for words, proven in zip(results, nodes, strict=True):
+            assert all(node.interval.holds(word) for word, node in zip(words, proven, strict=True)), (kernel, seed, given)
