@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from asmgen.contracts import Bit, Bytes, Count, Range, Small
+from asmgen.contracts import Bit, Bytes, Count, Range, Small, Table
 from asmgen.control import choose, repeat
 from asmgen.elements import keep, select
 from asmgen.errors import AsmgenError
 from asmgen.field import Field
 from asmgen.kernel import kernel
+from asmgen.program import power, program
 
 __all__ = [
-    "AsmgenError", "Bit", "Bytes", "Count", "Field", "Range", "Small", "amd64", "arm64", "choose", "keep", "kernel",
-    "repeat", "select",
+    "AsmgenError", "Bit", "Bytes", "Count", "Field", "Range", "Small", "Table", "amd64", "arm64", "choose", "keep",
+    "kernel", "power", "program", "repeat", "select",
 ]  # fmt: skip
 
 __version__ = "0.1.0"

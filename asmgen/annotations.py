@@ -8,11 +8,14 @@ from collections.abc import Callable, Mapping
 from types import GenericAlias
 from typing import Any
 
-from asmgen.contracts import BitContract, Bytes, Contract, CountContract, Element, Small
+from asmgen.contracts import BitContract, Bytes, Contract, CountContract, Element, Small, Table
 from asmgen.errors import AsmgenError, Source
 
-_CONTRACTS = (Element, CountContract, Small, BitContract, Bytes)
-_INPUTS = "an element such as fe.limbs_below(2**54) or fe.below(p), or Count, Small(below), Bit, Bytes(length, order)"
+_CONTRACTS = (Element, CountContract, Small, BitContract, Bytes, Table)
+_INPUTS = (
+    "an element such as fe.limbs_below(2**54) or fe.below(p), or Count, Small(below), Bit, Bytes(length, order), "
+    "Table(element, count)"
+)
 _RESULTS = "an element, Bytes or Bit, or several as tuple[tight, Bit]"
 
 Named = list[tuple[str, Contract]]
@@ -81,7 +84,7 @@ def _results(value: Any, name: str, source: Source) -> Named:
         several = (value,)
     contracts = [_contract(each, f"the result of {name}", source, _RESULTS) for each in several]
     for contract in contracts:
-        if isinstance(contract, (CountContract, Small)):
+        if isinstance(contract, (CountContract, Small, Table)):
             raise AsmgenError(f"{name} gives a {contract.kind}, results are elements, Bytes or one Bit", source=source,
                               hint=f"use {_RESULTS}")  # fmt: skip
     stored = [contract for contract in contracts if not isinstance(contract, BitContract)]

@@ -33,7 +33,7 @@ _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 @dataclass(frozen=True)
 class Unit:
-    """What is to be assembled: the routines of one file by symbol, and its text. Each assembler takes what it reads."""
+    """What is to be assembled: the routines of a file, by the symbols in its text, and the text; either one is read."""
 
     target: str
     name: str  #: the file's name, for messages
@@ -79,7 +79,7 @@ class Tables:
 class PeachPy:
     """PeachPy's encoder; distances of jumps are worked out as for the tables, from PeachPy's own lengths.
 
-    An instruction that the guard refuses is encoded by the tables and named in the notes.
+    An instruction that the guard refuses is encoded by the tables, and named in the notes if it has operands.
     """
 
     name: str = "PeachPy"
@@ -136,6 +136,30 @@ def missing(target: str) -> list[str]:
     return [f"{name}: {way_out}" for name, make, way_out in _known(target) if make is None]
 
 
+def agreed(unit: Unit) -> Result:
+    """Bytes of a unit's routines by the first assembler that is here besides our tables, held against those.
+
+    On amd64 that is PeachPy; without it, or on arm64, what reads the unit's text, if it has one. The notes say so where
+    PeachPy is missing, and what it could not do. Raises `AsmgenError` at the first difference.
+    """
+    ours = Tables().assemble(unit)
+    others = [each for each in available(unit.target) if each.name != Tables.name]
+    others = [each for each in others if each.reads == "routines" or unit.text]
+    notes = [line for line in missing(unit.target) if line.startswith("PeachPy")]
+    if not others:
+        return Result(ours.code, (*notes, f"{unit.target} bytes are those of our tables alone") if notes else ())
+    other = others[0]
+    theirs = other.assemble(unit)
+    if notes:
+        notes.append(f"{unit.target} bytes are those of our tables and {other.name}")
+    for symbol, code in unit.routines.items():
+        if symbol not in theirs.code:
+            raise AsmgenError(f"{other.name} finds no {symbol} in {unit.name}")
+        if said := first_difference(code, theirs.code[symbol]):
+            raise AsmgenError(f"{other.name} and our tables differ in {symbol}: {said}", hint="report it: one is wrong")
+    return Result(theirs.code, (*notes, *theirs.notes))
+
+
 def apple(target: str) -> Driver | None:
     """clang for macOS: takes the text and makes Mach-O, so that syntax can be checked anywhere; None without clang."""
     clang = tools.find(_CLANGS)
@@ -178,7 +202,8 @@ def _by_peachpy(item: Item, refused: dict[str, None]) -> Item:
         try:
             return peachpy_encoder.encode(row, tuple(operands))
         except peachpy_encoder.Refused as reason:
-            refused[f"{row.mnemonic} by our table: {reason}"] = None
+            if row.slots:  # what has no operands has one encoding
+                refused[f"{row.mnemonic} by our table: {reason}"] = None
             return row.encode(operands)
 
     return replace(item, row=replace(row, encode=encode))

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from asmgen import __version__
 from asmgen.errors import AsmgenError, UsageError, nearest
 
 EXAMPLES = """
@@ -23,6 +24,45 @@ Examples:
   asmgen test curve25519_5x51.mul --vectors 1000000
   asmgen list --json
   asmgen show curve25519_5x51.mul --target amd64 --after schedule
+`asmgen COMMAND --help` has more.
+"""
+
+BUILD_EXAMPLES = """
+\b
+Examples:
+  asmgen build                                 every shipped kernel, both targets, into out/
+  asmgen build --target arm64 curve25519_5x51  one script for one target
+  asmgen build curve25519_5x51 --features base for CPUs without BMI2 and ADX
+  asmgen build my_field.py --out lib --prefix my_
+  asmgen build my_field.py:mul my_field.py:sqr two kernels of a script of one's own
+  asmgen build --check                         is out/ what the scripts make?
+"""
+
+TEST_EXAMPLES = """
+\b
+Examples:
+  asmgen test                                      every shipped kernel on both targets
+  asmgen test curve25519_5x51.mul --vectors 1000000
+  asmgen test my_field.py:mul --target arm64 --seed 7
+  asmgen test my_field.py:mul --target arm64 --seed 7 --only 40
+Exit code: 0 when all results are right, 1 otherwise.
+"""
+
+LIST_EXAMPLES = """
+\b
+Examples:
+  asmgen list                  every shipped kernel, with the instructions of each routine
+  asmgen list my_field.py
+  asmgen list --json           contracts and bounds for other programs
+"""
+
+SHOW_EXAMPLES = """
+\b
+Examples:
+  asmgen show curve25519_5x51.mul --after values   exact integers, with bounds
+  asmgen show curve25519_5x51.mul --after words    64-bit words and carries
+  asmgen show curve25519_5x51.mul --target arm64 --after schedule
+  asmgen show curve25519_5x51.mul --registers 8    what is spilled with so few?
 """
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from asmgen.errors import here
 
 if TYPE_CHECKING:
     from asmgen.field import Field
@@ -93,6 +95,24 @@ class Bytes:
 
 
 @dataclass(frozen=True)
+class Table:
+    """`count` elements, one after another in memory, each within the bounds of `element`."""
+
+    element: Element
+    count: int
+    kind: Literal["table"] = field(default="table", init=False)
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise here(f"a table of {self.count} entries", "a table has one entry at least")
+
+    @property
+    def words(self) -> int:
+        """64-bit words in memory: those of all entries."""
+        return self.count * self.element.words
+
+
+@dataclass(frozen=True)
 class Range:
     """Bounds of a loop's state or of a single number: 0 <= x < below, x a multiple of `multiple_of`."""
 
@@ -103,7 +123,7 @@ class Range:
 Count = CountContract()
 Bit = BitContract()
 
-Contract = Element | CountContract | Small | BitContract | Bytes
+Contract = Element | CountContract | Small | BitContract | Bytes | Table
 
 
 @dataclass(frozen=True)
@@ -116,7 +136,15 @@ class Parameter:
     @property
     def by_pointer(self) -> bool:
         """Whether C passes a pointer to words or bytes rather than a 64-bit value."""
-        return isinstance(self.contract, (Element, Bytes))
+        return isinstance(self.contract, (Element, Bytes, Table))
+
+
+def elements(parameters: Iterable[Parameter]) -> Iterator[Element]:
+    """The elements among the arguments, and those that tables hold."""
+    for parameter in parameters:
+        contract = parameter.contract
+        if isinstance(contract, (Element, Table)):
+            yield contract.element if isinstance(contract, Table) else contract
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from typing import Any
 from asmgen.contracts import Element, Range, Small
 from asmgen.elements import Limbs, as_number, describe
 from asmgen.errors import caller, here
-from asmgen.kernel import Kernel
+from asmgen.function import Function
 from asmgen.nodes import LoopNode, Node
 from asmgen.polynomial import Interval, Poly
 from asmgen.promises import any_element, any_number, fault_of, value_of
+from asmgen.steps import Recording
 from asmgen.trace import Trace, running
 from asmgen.values import Exact, Number
 
@@ -25,8 +26,9 @@ class Choice:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         run = running.get()
-        index = run.choices.get(self.name, 0) if run else 0
+        index = 0
         if isinstance(run, Trace):
+            index = run.choices.get(self.name, 0)
             known = run.decisions.setdefault(self.name, len(self.alternatives))
             if known != len(self.alternatives):
                 raise here(
@@ -73,8 +75,10 @@ def repeat(
     other function needs an `invariant` (an Element, a Range, or a list of them as the state is one), which every pass
     must keep.
     """
-    holds, promised = _invariant(body, invariant)
     run = running.get()
+    if isinstance(run, Recording):
+        return run.repeat(n, body, state, empty)
+    holds, promised = _invariant(body, invariant)
     if not isinstance(run, Trace):
         return _repeat_plainly(int(n), body, state, empty, holds)
     count = _count(run, n)
@@ -85,7 +89,7 @@ def repeat(
 
 def _invariant(body: Callable[[Any], Any], invariant: Invariant | None) -> tuple[Invariant, Invariant | None]:
     """What holds before each pass, and what a kernel promises after it."""
-    if isinstance(body, Kernel):
+    if isinstance(body, Function):
         takes, gives = body.signature.inputs, body.signature.outputs
         if len(takes) != 1 or len(gives) != 1:
             raise here(
@@ -138,7 +142,7 @@ class _Loop:
         initial = self.checked(
             self.holds,
             state,
-            "the loop starts outside of its invariant",
+            "the loop starts outside of its invariant:",
             "carry before the loop, or widen the invariant",
         )
         entered = self.any_state()
@@ -147,7 +151,7 @@ class _Loop:
             after = self.checked(
                 self.holds,
                 body(self.shaped(self.holds, iter(entered))),
-                "the loop's bounds grow, after a pass",
+                "the loop's bounds grow: after a pass",
                 "carry in the body, so that a pass gives what the next one takes",
             )
         self.trace.in_loop = False
@@ -155,7 +159,7 @@ class _Loop:
             none = self.checked(
                 promised or self.holds,
                 empty(state) if empty else state,
-                f"for n = 0 the loop gives {'empty(state)' if empty else 'the state as it came'}",
+                f"for n = 0 the loop gives {'empty(state)' if empty else 'the state as it came'}:",
                 "give an empty= that makes of the state what a pass promises",
             )
         loop = LoopNode(self.id, self.count, tuple(entered), tuple(initial), tuple(after), tuple(none), self.source)
@@ -203,7 +207,7 @@ class _Loop:
             part = [as_number(self.trace, number).node for number in numbers]
             fault = fault_of(self.trace, part, contract, "allowed")
             if fault is not None:
-                raise here(f"{what}: {fault.text}", hint)
+                raise here(f"{what} {fault.text}", hint)
             nodes += part
         return nodes
 

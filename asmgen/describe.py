@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from asmgen.contracts import Bytes, Contract, Element, Parameter
-from asmgen.kernel import TARGETS, Kernel
+from asmgen.contracts import Bytes, Contract, Element, Parameter, Table, elements
+from asmgen.function import TARGETS, Function
 
 
-def describe(kernel: Kernel) -> dict[str, Any]:
+def describe(kernel: Function) -> dict[str, Any]:
     """One object of `list --json`; numbers that may pass 2^53 are hexadecimal text."""
     signature = kernel.signature
-    element = next((p.contract for p in signature.parameters if isinstance(p.contract, Element)), None)
+    element = next(elements(signature.parameters), None)
     outputs = [_result(parameter.contract) for parameter in signature.outputs]
     made: dict[str, Any] = {
         "script": signature.script,
@@ -32,7 +32,7 @@ def describe(kernel: Kernel) -> dict[str, Any]:
 
 
 def _montgomery(parameters: tuple[Parameter, ...]) -> str | None:
-    fields = [p.contract.field for p in parameters if isinstance(p.contract, Element)]
+    fields = [element.field for element in elements(parameters)]
     return next((hex(field.montgomery) for field in fields if field.montgomery is not None), None)
 
 
@@ -54,6 +54,8 @@ def _bounds(contract: Contract) -> dict[str, Any]:
         if contract.multiple_of != 1:
             made["multiple_of"] = contract.multiple_of
         return made
+    if isinstance(contract, Table):
+        return {"count": contract.count, **_bounds(contract.element)}
     if isinstance(contract, Bytes):
         return {"length": contract.length, "order": contract.order}
     return {"value_max": hex(contract.value_max)} if contract.kind == "small" else {}

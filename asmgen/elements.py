@@ -39,14 +39,14 @@ class Limbs(Sequence[Any]):
     @overload
     def __getitem__(self, index: int) -> Any: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Any]: ...
+    def __getitem__(self, index: slice) -> list[Any]: ...
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, int) and not -len(self) <= index < len(self):
             raise here(
                 f"there is no limb {index}: the limbs are 0 to {len(self) - 1}",
                 "limbs are counted from 0, least significant first",
             )
-        return self.numbers[index]
+        return list(self.numbers[index]) if isinstance(index, slice) else self.numbers[index]
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -58,9 +58,12 @@ class Limbs(Sequence[Any]):
         return f"<limbs {', '.join(map(repr, self.numbers))}>"
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, (Limbs, list, tuple)) and not any(isinstance(each, Number) for each in self):
-            return list(self) == list(other)
-        return self is other
+        if not isinstance(other, (Limbs, list, tuple)):
+            return False
+        for number in (*self, *other):
+            if isinstance(number, Number):
+                number._branch()
+        return list(self) == list(other)
 
     __hash__ = object.__hash__
 

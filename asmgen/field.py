@@ -31,7 +31,7 @@ class Field:
     def __post_init__(self) -> None:
         object.__setattr__(self, "limbs", tuple(self.limbs))
         if self.modulus < 3 or self.modulus % 2 == 0:
-            raise here(f"the modulus of {self.name} is {self.modulus}", "fields are about odd primes, 3 and above")
+            raise here(f"the modulus of {self.name} is {self.modulus:#x}", "fields are about odd primes, 3 and above")
         if not self.limbs or any(not 1 <= width <= 64 for width in self.limbs):
             raise here(f"limbs of {self.name} are {list(self.limbs)} bits wide", "a limb is a word of 1 to 64 bits")
         if 1 << sum(self.limbs) < self.modulus:

@@ -3,91 +3,48 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, overload
 
-from asmgen import meanings
-from asmgen.annotations import contracts_of, definition
-from asmgen.arguments import checked, most, numbers_of, same_field, wrapped
-from asmgen.contracts import BitContract, Bytes, Contract, CountContract, Element, Parameter, Signature
+from asmgen.annotations import definition
+from asmgen.arguments import entries_of, most, numbers_of, same_field, wrapped
+from asmgen.contracts import BitContract, Bytes, Contract, CountContract, Element, Parameter, Table
 from asmgen.elements import Limbs, as_number
 from asmgen.errors import AsmgenError, Source, caller, here, nearest, script_errors
+from asmgen.function import PROMISE, REQUIRE, TARGETS, Function, joined
 from asmgen.nodes import Node, Traced
-from asmgen.promises import Fault, enter, fault_of
+from asmgen.promises import Fault, enter, fault_of, forget
 from asmgen.trace import Plain, Trace, run, running
 from asmgen.values import POSITIVE, Number
 
-TARGETS = ("amd64", "arm64")
-
-_PROMISE = "carry or reduce once more before it is returned, or promise more"
-_REQUIRE = "carry or reduce it before the call"
+__all__ = ["TARGETS", "Kernel", "kernel"]
 
 
-class Kernel:
+class Kernel(Function):
     """A function of a script that becomes one routine.
 
     Called outside of any kernel it runs on plain integers (an element as a list of limbs, or as one integer, which is
     cut) and checks its contracts on the way. Called inside a kernel it becomes part of that one.
     """
 
+    noun = "kernel"
+
     def __init__(
         self, function: Callable[..., Any], computes: Callable[..., Any] | None, scope: Mapping[str, Any]
     ) -> None:
-        self.function = function
-        self.name = function.__name__
-        self.file = os.path.abspath(function.__code__.co_filename)
-        self.source = definition(function)
-        parameters, results = contracts_of(function, scope, self.source)
-        self.results: tuple[Contract, ...] = tuple(contract for _, contract in results)
-        self.signature = Signature(
-            script=os.path.splitext(os.path.basename(self.file))[0],
-            kernel=self.name,
-            outputs=tuple(Parameter(n, c) for n, c in results if not isinstance(c, BitContract)),
-            inputs=tuple(Parameter(n, c) for n, c in parameters),
-            returns_bit=any(isinstance(c, BitContract) for c in self.results),
-            doc=inspect.cleandoc(function.__doc__ or ""),
-        )
-        self.meaning = (
-            meanings.own(computes, self.signature, self.source)
-            if computes
-            else meanings.known(self.signature, tuple(c.kind for c in self.results), self.source)
-        )
+        super().__init__(function, computes, scope)
+        self._traces: dict[tuple[tuple[str, int], ...], Traced] = {}
         self._explicit: dict[str, Callable[..., None]] = {}
-
-    def __repr__(self) -> str:
-        return f"<kernel {self.signature.script}.{self.name}>"
-
-    @property
-    def modulus(self) -> int:
-        """The modulus of the field of its first result, or else of its first argument; 0 when it knows of no field."""
-        contracts = [*self.results, *(p.contract for p in self.signature.inputs)]
-        return next((c.field.modulus for c in contracts if isinstance(c, Element)), 0)
-
-    def expected(self, inputs: Sequence[int]) -> tuple[int, ...]:
-        """What the results must be, in script order: an element's residue, the integer of bytes, a bit as 0 or 1.
-
-        `inputs` likewise are residues, integers and bits, in script order.
-        """
-        made = self.meaning.function(self.modulus, *map(int, inputs))
-        values = made if isinstance(made, (tuple, list)) else (made,)
-        if len(values) != len(self.results):
-            raise AsmgenError(
-                f"computes of {self.name} gives {len(values)} values for {len(self.results)} results",
-                source=self.source,
-                hint="give one value a result, in their order",
-            )
-        return tuple(
-            int(value) % contract.field.modulus if isinstance(contract, Element) else int(value)
-            for value, contract in zip(values, self.results, strict=True)
-        )
 
     # Tracing.
 
     def trace(self, choices: Mapping[str, int] | None = None) -> Traced:
         """The kernel as exact integers; `choices` gives decisions other alternatives than their first, by number."""
+        key = tuple(sorted((choices or {}).items()))
+        if key in self._traces:
+            return self._traces[key]
         trace, traced = self._traced(choices or {})
         unknown = [name for name in trace.choices if name not in trace.decisions]
         if unknown and unknown[0] not in self.choices:
@@ -96,6 +53,7 @@ class Kernel:
                 source=self.source,
                 hint=f"its decisions are: {', '.join(self.choices) or 'none'}",
             )
+        self._traces[key] = traced
         return traced
 
     @cached_property
@@ -150,7 +108,7 @@ class Kernel:
         for name, contract, value in self._split(returned):
             nodes = tuple(as_number(trace, x).node for x in numbers_of(contract, value, name, self.source))
             if fault := _fault(trace, nodes, contract, "promised"):
-                hint = POSITIVE if fault.negative else _PROMISE
+                hint = POSITIVE if fault.negative else PROMISE
                 raise AsmgenError(f"{name}: {fault.text}", source=fault.source or self.source, hint=hint)
             results.append(nodes)
         return tuple(results)
@@ -161,65 +119,37 @@ class Kernel:
         for parameter in self.signature.inputs:
             contract, name = parameter.contract, f"{parameter.name} of {self.name}"
             numbers = [as_number(trace, x) for x in numbers_of(contract, given[parameter.name], name, caller())]
-            if isinstance(contract, Element):
-                same_field(contract, numbers, name, caller())
+            if isinstance(contract, (Element, Table)):
+                element = contract.element if isinstance(contract, Table) else contract
+                same_field(element, numbers, name, caller())
             if fault := _fault(trace, [number.node for number in numbers], contract, "allowed"):
-                raise here(f"{name}: {fault.text}", POSITIVE if fault.negative else _REQUIRE)
+                raise here(f"{name}: {fault.text}", POSITIVE if fault.negative else REQUIRE)
             args.append(wrapped(contract, numbers))
         results = self._body(trace, args)
-        return _joined(
+        for contract, nodes in zip(self.results, results, strict=True):
+            if isinstance(contract, Element):
+                forget(trace, self.name, nodes, contract)
+        return joined(
             wrapped(contract, [Number(trace, node) for node in nodes])
             for contract, nodes in zip(self.results, results, strict=True)
         )
 
-    # Running on plain integers.
+    # Calls.
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        names = [p.name for p in self.signature.inputs]
-        given = {**dict(zip(names, args, strict=False)), **named}
-        if len(args) + len(named) != len(names) or set(given) != set(names):
-            raise here(
-                f"{self.name} takes {', '.join(names) or 'nothing'}; {len(args) + len(named)} given",
-                "give each argument once",
-            )
+    def _called(self, given: Mapping[str, Any]) -> Any:
         current = running.get()
         if isinstance(current, Trace):
             return self._inline(current, given)
-        if current is not None:
+        if isinstance(current, Plain):
             return self._run(given)
+        if current is not None:
+            return current.call(self, given)
         with run(Plain(lambda: self._word_counts)):
             return self._run(given)
 
     @cached_property
     def _word_counts(self) -> Mapping[Source | None, set[int]]:
         return self._traced({})[0].word_counts
-
-    def _run(self, given: Mapping[str, Any]) -> Any:
-        args = [
-            checked(p.contract, given[p.name], f"{p.name} of {self.name}", caller(), _REQUIRE)
-            for p in self.signature.inputs
-        ]
-        with script_errors(self.file, self.source):
-            returned = self.function(*args)
-            return _joined(
-                checked(contract, value, name, self.source, _PROMISE)
-                for name, contract, value in self._split(returned)
-            )
-
-    def _split(self, returned: Any) -> Iterator[tuple[str, Contract, Any]]:
-        """Name for messages, contract and value of each result."""
-        if len(self.results) == 1:
-            yield f"the result of {self.name}", self.results[0], returned
-            return
-        values = list(returned) if isinstance(returned, (tuple, list)) else [returned]
-        if len(values) != len(self.results):
-            raise AsmgenError(
-                f"{self.name} returns {len(values)} results, its contract has {len(self.results)}",
-                source=self.source,
-                hint="return a tuple with one entry a result",
-            )
-        for index, (contract, value) in enumerate(zip(self.results, values, strict=True)):
-            yield f"result {index} of {self.name}", contract, value
 
     # The explicit layer.
 
@@ -274,9 +204,7 @@ def kernel(
 
 
 def _fault(trace: Trace, nodes: Sequence[Node], contract: Contract, verb: str) -> Fault | None:
+    if isinstance(contract, Table):
+        faults = (fault_of(trace, entry, contract.element, verb) for entry in entries_of(contract, nodes))
+        return next(filter(None, faults), None)
     return fault_of(trace, nodes, contract if isinstance(contract, Element) else most(contract), verb)
-
-
-def _joined(results: Iterator[Any]) -> Any:
-    found = tuple(results)
-    return found[0] if len(found) == 1 else found

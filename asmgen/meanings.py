@@ -7,34 +7,37 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from asmgen.contracts import Element, Signature
+from asmgen.contracts import Element, Signature, elements
 from asmgen.errors import AsmgenError, Source, nearest
 from asmgen.promises import size
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """A function of the modulus and of a kernel's inputs: residues of elements, and integers for everything else.
+    """A function of the modulus and of a kernel's inputs: residues of elements (of a table, a tuple of them), and
+    integers for everything else.
 
-    `takes` and `gives` are the kinds of contract that it is about; with `many` the last argument may be repeated. For
-    an element the function may give any integer of the right residue.
+    `takes` and `gives` are the kinds of contract that it is about; with `many` the last argument may be repeated. It
+    returns one value, or a tuple with one a result; for an element that may be any integer of the right residue.
+    `primes` says for which moduli it is known, in words and as a condition.
     """
 
-    text: str  #: the formula, for headers and listings; empty when the script says `computes`
+    texts: tuple[str, ...]  #: a formula for each result, for headers and listings; empty when the script says `computes`
     takes: tuple[str, ...]
-    gives: str
+    gives: tuple[str, ...]
     function: Callable[..., Any]
     many: bool = False
+    primes: tuple[str, Callable[[int], bool]] | None = None
 
     def fits(self, takes: tuple[str, ...], gives: tuple[str, ...]) -> bool:
         """Whether a kernel of these kinds of arguments and results can have this meaning."""
         more = len(takes) - len(self.takes) if self.many else 0
-        return takes == self.takes + self.takes[-1:] * more and gives == (self.gives,)
+        return takes == self.takes + self.takes[-1:] * more and gives == self.gives
 
     @property
     def form(self) -> str:
         """Kinds of arguments and result, for messages."""
-        return f"({', '.join(self.takes)}{', …' if self.many else ''}) -> {self.gives}"
+        return f"({', '.join(self.takes)}{', …' if self.many else ''}) -> {', '.join(self.gives)}"
 
 
 def square_n(p: int, a: int, n: int) -> int:
@@ -44,71 +47,199 @@ def square_n(p: int, a: int, n: int) -> int:
     return pow(a, 1 << n if n < 4096 else pow(2, n, p - 1), p)
 
 
+def even_root(p: int, a: int) -> int | None:
+    """The square root of a that is even in 0..p - 1, None where a has none; p is 3 modulo 4 or 5 modulo 8."""
+    root = pow(a, (p + 1) // 4 if p % 4 == 3 else (p + 3) // 8, p)
+    if p % 4 == 1 and (root * root - a) % p:
+        root = root * pow(2, (p - 1) // 4, p) % p  # 2 has no root, so this power is one of -1
+    if (root * root - a) % p:
+        return None
+    return root if root % 2 == 0 else p - root
+
+
+def sqrt_ratio(p: int, u: int, v: int) -> tuple[int, int]:
+    """The even root of u / v and 1 where there is one, else the even root of i * u / v and 0; 0 for v = 0.
+
+    i is -1 for p = 3 modulo 4, and the even root of -1 for p = 5 modulo 8, as in RFC 9496, 4.2.
+    """
+    ratio = u * pow(v, p - 2, p) % p
+    root = even_root(p, ratio)
+    if root is not None:
+        return root, int(ratio != 0 or u % p == 0)
+    turn = even_root(p, p - 1) if p % 4 == 1 else -1
+    other = even_root(p, ratio * (turn or 0))
+    assert other is not None
+    return other, 0
+
+
+#: (A - 2) / 4 of the Montgomery curves of RFC 7748, by their fields.
+LADDERS = {2**255 - 19: 121665, 2**448 - 2**224 - 1: 39081}
+
+
+def ladder_step(p: int, x1: int, x2: int, z2: int, x3: int, z3: int) -> tuple[int, int, int, int]:
+    """(x2, z2, x3, z3) after one step of the Montgomery ladder: RFC 7748, 5."""
+    plus, minus = (x2 + z2) ** 2, (x2 - z2) ** 2
+    difference = plus - minus
+    one, other = (x3 - z3) * (x2 + z2), (x3 + z3) * (x2 - z2)
+    return (
+        plus * minus % p,
+        difference * (plus + LADDERS[p] * difference) % p,
+        (one + other) ** 2 % p,
+        x1 * (one - other) ** 2 % p,
+    )
+
+
+def _swapped_step(p: int, bit: int, x1: int, x2: int, z2: int, x3: int, z3: int) -> tuple[int, int, int, int]:
+    return ladder_step(p, x1, x3, z3, x2, z2) if bit else ladder_step(p, x1, x2, z2, x3, z3)
+
+
 def _lookup(p: int, index: int, *table: int) -> int:
     return table[index] if index < len(table) else 0
 
 
+def _checked(p: int, s: int) -> tuple[int, int]:
+    return (s, 1) if s < p else (0, 0)
+
+
+def _one(text: str, takes: tuple[str, ...], gives: str, function: Callable[..., Any], **more: Any) -> Meaning:
+    return Meaning((text,), takes, (gives,), function, **more)
+
+
+def _same(text: str) -> tuple[Meaning, ...]:
+    """What only changes how an element is held."""
+    return (_one(text, (E,), E, lambda p, a: a),)
+
+
 E = "element"
 
-MEANINGS: Mapping[str, Meaning] = {
-    "mul": Meaning("a * b", (E, E), E, lambda p, a, b: a * b),
-    "sqr": Meaning("a * a", (E,), E, lambda p, a: a * a),
-    "square_n": Meaning("a^(2^n)", (E, "count"), E, square_n),
-    "add": Meaning("a + b", (E, E), E, lambda p, a, b: a + b),
-    "sub": Meaning("a - b", (E, E), E, lambda p, a, b: a - b),
-    "neg": Meaning("-a", (E,), E, lambda p, a: -a),
-    "double": Meaning("2 * a", (E,), E, lambda p, a: 2 * a),
-    "halve": Meaning("a / 2", (E,), E, lambda p, a: a * pow(2, -1, p)),
-    "mul_small": Meaning("a * c", (E, "small"), E, lambda p, a, c: a * c),
-    "carry": Meaning("a, the limbs carried", (E,), E, lambda p, a: a),
-    "reduce": Meaning("a, the value reduced", (E,), E, lambda p, a: a),
-    "canon": Meaning("the one value of a in 0..p - 1", (E,), E, lambda p, a: a),
-    "select": Meaning("a if bit else b", ("bit", E, E), E, lambda p, bit, a, b: a if bit else b),
-    "lookup": Meaning("the entry of that index, 0 when there is none", ("small", E), E, _lookup, many=True),
-    "is_zero": Meaning("1 if a = 0, else 0", (E,), "bit", lambda p, a: a % p == 0),
-    "equal": Meaning("1 if a = b, else 0", (E, E), "bit", lambda p, a, b: (a - b) % p == 0),
-    "to_mont": Meaning("a, into Montgomery form", (E,), E, lambda p, a: a),
-    "from_mont": Meaning("a, out of Montgomery form", (E,), E, lambda p, a: a),
-    "to_bytes": Meaning("the one value of a in 0..p - 1", (E,), "bytes", lambda p, a: a % p),
-    "from_bytes": Meaning("the integer modulo p", ("bytes",), E, lambda p, a: a),
-    "invert": Meaning("1 / a, 0 if a = 0", (E,), E, lambda p, a: pow(a, p - 2, p)),
+_CUBIC = ("moduli that are 3 modulo 4", lambda p: p % 4 == 3)
+_ROOTS = ("moduli that are 3 modulo 4 or 5 modulo 8", lambda p: p % 4 == 3 or p % 8 == 5)
+_CURVES = ("2^255 - 19 and 2^448 - 2^224 - 1", lambda p: p in LADDERS)
+
+_SQUARES = ("even root of u / v, or of i * u / v where that has none", "1 if u / v is a square and v is not 0 (or u is), else 0")
+_STEP = tuple(f"{name} after a step of the ladder of RFC 7748" for name in ("x2", "z2", "x3", "z3"))
+
+#: By the name of a kernel: what it may mean, for each form of arguments and results.
+MEANINGS: Mapping[str, tuple[Meaning, ...]] = {
+    "mul": (_one("a * b", (E, E), E, lambda p, a, b: a * b),),
+    "sqr": (_one("a * a", (E,), E, lambda p, a: a * a),),
+    "square_n": (_one("a^(2^n)", (E, "count"), E, square_n),),
+    "add": (_one("a + b", (E, E), E, lambda p, a, b: a + b),),
+    "sub": (_one("a - b", (E, E), E, lambda p, a, b: a - b),),
+    "neg": (_one("-a", (E,), E, lambda p, a: -a),),
+    "double": (_one("2 * a", (E,), E, lambda p, a: 2 * a),),
+    "halve": (_one("a / 2", (E,), E, lambda p, a: a * pow(2, -1, p)),),
+    "mul_small": (_one("a * c", (E, "small"), E, lambda p, a, c: a * c),),
+    "carry": _same("a, the limbs carried"),
+    "reduce": _same("a, the value reduced"),
+    "normalize": _same("the one value of a in 0..p - 1"),
+    "normalize_weak": _same("a, the limbs carried"),
+    "canon": _same("the one value of a in 0..p - 1"),
+    "to_storage": _same("a, as it is stored"),
+    "from_storage": _same("a, out of storage"),
+    "to_mont": _same("a, into Montgomery form"),
+    "from_mont": _same("a, out of Montgomery form"),
+    "absolute": (_one("a or -a, the one whose value in 0..p - 1 is even", (E,), E, lambda p, a: p - a if a % 2 else a),),
+    "select": (_one("a if bit else b", ("bit", E, E), E, lambda p, bit, a, b: a if bit else b),),
+    "swap": (
+        Meaning(
+            ("b if bit else a", "a if bit else b"), ("bit", E, E), (E, E), lambda p, bit, a, b: (b, a) if bit else (a, b)
+        ),
+    ),
+    "lookup": (
+        _one("table[index]", ("table", "small"), E, lambda p, table, index: _lookup(p, index, *table)),
+        _one("the entry of that index, 0 when there is none", ("small", E), E, _lookup, many=True),
+    ),
+    "is_zero": (_one("1 if a = 0, else 0", (E,), "bit", lambda p, a: a % p == 0),),
+    "is_odd": (_one("the lowest bit of the value of a in 0..p - 1", (E,), "bit", lambda p, a: a % p % 2),),
+    "equal": (_one("1 if a = b, else 0", (E, E), "bit", lambda p, a, b: (a - b) % p == 0),),
+    "to_bytes": (_one("the one value of a in 0..p - 1", (E,), "bytes", lambda p, a: a % p),),
+    "from_bytes": (
+        _one("the integer s modulo p", ("bytes",), E, lambda p, s: s),
+        Meaning(("the integer s, 0 unless s < p", "1 if s < p, else 0"), ("bytes",), (E, "bit"), _checked),
+    ),
+    "invert": (_one("1 / a, 0 if a = 0", (E,), E, lambda p, a: pow(a, p - 2, p)),),
+    "pow22523": (
+        _one("a^(2^252 - 3)", (E,), E, lambda p, a: pow(a, 2**252 - 3, p), primes=("2^255 - 19", lambda p: p == 2**255 - 19)),
+    ),
+    "sqrt": (
+        _one("a^((p + 1) / 4)", (E,), E, lambda p, a: pow(a, (p + 1) // 4, p), primes=_CUBIC),
+        Meaning(
+            ("a^((p + 1) / 4)", "1 if that is a square root of a, else 0"), (E,), (E, "bit"),
+            lambda p, a: (pow(a, (p + 1) // 4, p), int(even_root(p, a) is not None)), primes=_CUBIC,
+        ),
+    ),
+    "inv_sqrt": (
+        _one("a^((p - 3) / 4)", (E,), E, lambda p, a: pow(a, (p - 3) // 4, p), primes=_CUBIC),
+        Meaning(
+            ("even root of 1 / a, or of i / a where that has none", "1 if a is a square other than 0, else 0"),
+            (E,), (E, "bit"), lambda p, a: sqrt_ratio(p, 1, a), primes=_ROOTS,
+        ),
+    ),
+    "sqrt_ratio": (Meaning(_SQUARES, (E, E), (E, "bit"), sqrt_ratio, primes=_ROOTS),),
+    "ladder_step": (
+        Meaning(_STEP, (E,) * 5, (E,) * 4, ladder_step, primes=_CURVES),
+        Meaning(
+            tuple(f"{text}, x2 and z2 changed with x3 and z3 before if bit" for text in _STEP),
+            ("bit",) + (E,) * 5, (E,) * 4, _swapped_step, primes=_CURVES,
+        ),
+    ),
+}  # fmt: skip
+
+MEANINGS = {
+    **MEANINGS,
+    **{new: MEANINGS[name] for new, name in (("negate", "neg"), ("half", "halve"), ("mul_int", "mul_small"))},
 }
 
 
-def known(signature: Signature, gives: tuple[str, ...], source: Source) -> Meaning:
-    """The meaning that a kernel has by its name; `gives` are the kinds of its results."""
+def meaning_of(name: str, takes: tuple[str, ...], gives: tuple[str, ...]) -> Meaning | None:
+    """The known meaning of a kernel of this name, with these kinds of arguments and results; None when there is none."""
+    return next((meaning for meaning in MEANINGS.get(name, ()) if meaning.fits(takes, gives)), None)
+
+
+def known(signature: Signature, gives: tuple[str, ...], source: Source, noun: str) -> Meaning:
+    """The meaning that a kernel or program (`noun`) has by its name; `gives` are the kinds of its results."""
     name = signature.kernel
-    hint = f"say it on residues: @kernel(computes=lambda {', '.join(p.name for p in signature.inputs)}: …)"
-    meaning = MEANINGS.get(name)
-    if meaning is None:
+    hint = f"say it on residues: @{noun}(computes=lambda {', '.join(p.name for p in signature.inputs)}: …)"
+    if name not in MEANINGS:
         raise AsmgenError(
-            f"the kernel {name} does not say what it computes",
+            f"the {noun} {name} does not say what it computes",
             source=source,
             hint=f"{hint}, or use a known name, such as {nearest(name, MEANINGS) or 'mul or sqr'}",
         )
     takes = tuple(p.contract.kind for p in signature.inputs)
-    if not meaning.fits(takes, gives):
+    meaning = meaning_of(name, takes, gives)
+    if meaning is None:
+        forms = " or ".join(each.form for each in MEANINGS[name])
         raise AsmgenError(
-            f"a kernel named {name} gives {meaning.text}: its form is {meaning.form}, "
+            f"a {noun} named {name} gives {', '.join(MEANINGS[name][0].texts)}: its form is {forms}, "
             f"this one's ({', '.join(takes)}) -> {', '.join(gives)}",
             source=source,
             hint=f"{hint}, or choose another name",
         )
-    _check_fields(signature, source)
+    _check_fields(signature, meaning, source)
     return meaning
 
 
-def _check_fields(signature: Signature, source: Source) -> None:
-    """Names that say more than residues do: one canonical value, a change of form."""
+def _check_fields(signature: Signature, meaning: Meaning, source: Source) -> None:
+    """Names that say more than residues do: moduli of a kind, one canonical value, a change of form."""
     name = signature.kernel
-    elements = [p.contract for p in signature.inputs + signature.outputs if isinstance(p.contract, Element)]
-    if name == "canon" and (most := elements[-1].value_max) >= elements[-1].field.modulus:
+    all_elements = list(elements(signature.inputs + signature.outputs))
+    modulus = all_elements[-1].field.modulus if all_elements else 0
+    if meaning.primes is not None and not meaning.primes[1](modulus):
         raise AsmgenError(
-            f"canon gives the one value below the modulus, but this one promises values up to {size(most)}",
+            f"{name} has a known meaning for {meaning.primes[0]} only, this modulus is {modulus:#x}",
+            source=source,
+            hint="say what it computes: computes=lambda …, or choose another name",
+        )
+    given = [p.contract for p in signature.outputs if isinstance(p.contract, Element)]
+    if name in ("canon", "normalize") and (most := given[-1].value_max) >= given[-1].field.modulus:
+        raise AsmgenError(
+            f"{name} gives the one value below the modulus, but this one promises values up to {size(most)}",
             source=source,
             hint="annotate the result with fe.below(fe.modulus)",
         )
-    scaled = [element.field.montgomery is not None for element in elements]
+    scaled = [element.field.montgomery is not None for element in all_elements]
     if name in ("to_mont", "from_mont") and scaled != [name == "from_mont", name == "to_mont"]:
         raise AsmgenError(
             f"{name} leads {'into' if name == 'to_mont' else 'out of'} Montgomery form, these contracts do not",
@@ -128,4 +259,4 @@ def own(computes: Callable[..., Any], signature: Signature, source: Source) -> M
             hint=f"write computes=lambda {', '.join(names)}: …",
         )
     kinds = tuple(p.contract.kind for p in signature.inputs)
-    return Meaning("", kinds, "", lambda p, *inputs: computes(*inputs))
+    return Meaning((), kinds, (), lambda p, *inputs: computes(*inputs))

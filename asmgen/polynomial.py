@@ -5,7 +5,7 @@ An atom is an unknown integer with a number; what the number stands for is known
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from math import gcd
 from typing import NamedTuple
 
@@ -168,7 +168,11 @@ class Poly:
         core._normal = Normal(core, 1, 0)
         return Normal(core, factor, constant)
 
-    def evaluate(self, assignment: Mapping[int, int]) -> int:
+    def mentions(self, atoms: Container[int]) -> bool:
+        """Whether one of the atoms occurs."""
+        return any(atom in atoms for monomial in self.terms for atom in monomial)
+
+    def evaluate(self, assignment: Mapping[int, int] | Sequence[int]) -> int:
         """The value when each atom has the value given to its number."""
         total = 0
         for monomial, coefficient in self.terms.items():
@@ -179,7 +183,7 @@ class Poly:
 
     def substitute(self, values: Mapping[int, int]) -> Poly:
         """The polynomial with some atoms replaced by integers."""
-        if not any(atom in values for monomial in self.terms for atom in monomial):
+        if not self.mentions(values):
             return self
         result: dict[Monomial, int] = {}
         for monomial, coefficient in self.terms.items():
@@ -251,15 +255,16 @@ class Poly:
         return f"Poly({self.text('x{}'.format)})"
 
     def text(self, name: Callable[[int], str]) -> str:
-        """The polynomial for people, atoms named by `name`, ascending."""
-        parts = []
-        for monomial, coefficient in sorted(self.terms.items(), key=lambda term: (len(term[0]) == 0, term[0])):
+        """The polynomial for people, atoms named by `name`: products first, the constant last."""
+        text = ""
+        for monomial, coefficient in sorted(self.terms.items(), key=lambda term: (-len(term[0]), term[0])):
             factors = [name(atom) for atom in monomial]
             if abs(coefficient) != 1 or not factors:
                 factors.insert(0, integer_text(abs(coefficient)))
             sign = "-" if coefficient < 0 else "+"
-            parts.append(f"{sign} {'*'.join(factors)}")
-        return " ".join(parts).removeprefix("+ ") if parts else "0"
+            term = "*".join(factors)
+            text = f"{text} {sign} {term}" if text else term if coefficient > 0 else f"-{term}"
+        return text or "0"
 
 
 ZERO = Poly({})

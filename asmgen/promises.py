@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
 
-from asmgen.contracts import Bytes, Element, Parameter, Range
+from asmgen.contracts import Bytes, Element, Parameter, Range, Table
 from asmgen.errors import Source
 from asmgen.nodes import Node
 from asmgen.polynomial import Interval, Poly, below, integer_text
 from asmgen.trace import Trace
+
+SHORT = 12
+"""Terms of a sum up to which the result of a kernel inside another keeps its polynomials."""
 
 Maker = Callable[[int, Poly, Interval], Node]
 """Makes the node of limb i, of which polynomial and interval are known."""
@@ -25,11 +28,23 @@ def enter(trace: Trace, parameter: Parameter) -> list[Node]:
 
     if isinstance(contract, Element):
         return any_element(trace, name, contract, limb)
+    if isinstance(contract, Table):
+        return [node for entry in range(contract.count) for node in _entry(trace, name, entry, contract.element)]
     if isinstance(contract, Bytes):
         sizes = [min(64, 8 * contract.length - at) for at in range(0, 8 * contract.length, 64)]
         return [limb(i, trace.space.atom(f"{name}{i}", *below(size)), below(size)) for i, size in enumerate(sizes)]
     interval = Interval(0, contract.value_max)
     return [trace.new("scalar", (), name, trace.space.atom(name, *interval), interval, name)]
+
+
+def _entry(trace: Trace, table: str, index: int, element: Element) -> list[Node]:
+    """The limbs of one entry of a table: words of the table from the entry's first one on."""
+    name = f"{table}{index}_"
+
+    def limb(i: int, poly: Poly, interval: Interval) -> Node:
+        return trace.new("limb", (), (table, index * element.words + i), poly, interval, f"{name}{i}")
+
+    return any_element(trace, name, element, limb)
 
 
 def any_element(trace: Trace, name: str, contract: Element, make: Maker) -> list[Node]:
@@ -48,6 +63,23 @@ def any_element(trace: Trace, name: str, contract: Element, make: Maker) -> list
             trace.space.learn(value_of(polys, contract), Interval(0, contract.value_max))
     intervals = [Interval(0, most) for most in contract.limb_max]
     return [make(i, poly, interval) for i, (poly, interval) in enumerate(zip(polys, intervals, strict=True))]
+
+
+def forget(trace: Trace, name: str, nodes: Sequence[Node], contract: Element) -> None:
+    """Keep only the bounds of an element, unless its limbs are short sums: what follows starts from unknowns again."""
+    if all(len(node.poly) <= SHORT and all(len(m) <= 1 for m in node.poly.terms) for node in nodes):
+        return
+    value = trace.space.interval(value_of([node.poly for node in nodes], contract))
+    most = tuple(node.interval.high for node in nodes)
+    proven = replace(contract, limb_max=most, value_max=min(value.high, contract.value(most)))
+
+    def renew(index: int, poly: Poly, _: Interval) -> Node:
+        node = nodes[index]
+        if node.op != "const":
+            object.__setattr__(node, "poly", poly)  # true of the same integer; what was made of the old one stays true
+        return node
+
+    any_element(trace, name, proven, renew)
 
 
 def any_number(trace: Trace, name: str, contract: Range, make: Maker) -> list[Node]:
@@ -115,15 +147,31 @@ def size(value: int) -> str:
     text = integer_text(value)
     if "0x" not in text:
         return text
-    power = log2(abs(value))
+    sign, power = "-" if value < 0 else "", log2(abs(value))
     if abs(power - round(power)) >= 0.005:
-        return f"{'-' if value < 0 else ''}2^{power:.2f}"
-    side = "above" if abs(value) >> round(power) else "below"
-    return f"{'minus ' if value < 0 else ''}just {side} 2^{round(power)}"
+        return f"{sign}2^{power:.2f}"
+    side = "above" if value > (1 << round(power)) * (-1 if value < 0 else 1) else "below"
+    return f"just {side} {sign}2^{round(power)}"
 
 
 def origin(node: Node) -> str:
-    """Where the bound of a sum comes from: its largest part and the line that makes it."""
+    """Where most of a value comes from: the largest part of a sum, before it was shifted, cut or scaled."""
+    largest = max(_parts(node), key=lambda part: max(map(abs, part.interval)))
+    while (inner := _within(largest)) is not None:
+        largest = inner
+    if largest is node:
+        return ""
+    if largest.op == "limb":
+        name, index = largest.data
+        return f"; most of it comes from {name}[{index}], which reaches {size(largest.interval.high)}"
+    if largest.source in (None, node.source):
+        return ""
+    assert largest.source is not None
+    return f"; most of it comes from {largest.source.place}: {largest.source.text}"
+
+
+def _parts(node: Node) -> list[Node]:
+    """The terms of a sum."""
     parts, pending = [], [node]
     while pending:
         each = pending.pop()
@@ -131,9 +179,13 @@ def origin(node: Node) -> str:
             pending += each.args[::-1]
         else:
             parts.append(each)
-    largest = max(parts, key=lambda part: max(abs(part.interval.low), abs(part.interval.high)))
-    if largest is node or largest.source is None:
-        return ""
-    reach = max(largest.interval, key=abs)
-    named = f" ({largest.name})" if largest.name else ""
-    return f"; its largest part{named} reaches {size(reach)}, from {largest.source.place}: {largest.source.text}"
+    return parts
+
+
+def _within(node: Node) -> Node | None:
+    """What a node is a multiple or a piece of."""
+    if node.op in ("shl", "high", "low", "keep", "divide"):
+        return node.args[0]
+    if node.op == "mul" and any(arg.op == "const" for arg in node.args):
+        return next(arg for arg in node.args if arg.op != "const")
+    return None

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from asmgen.errors import AsmgenError, Source, UsageError, nearest, script_errors
-from asmgen.kernel import Kernel
+from asmgen.function import Function
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -23,7 +23,7 @@ class Script:
 
     name: str
     path: Path
-    kernels: dict[str, Kernel]
+    kernels: dict[str, Function]
 
 
 def directory() -> Path:
@@ -37,14 +37,14 @@ def shipped() -> list[str]:
     return sorted(path.stem for path in directory().glob("*.py") if not path.stem.startswith("_"))
 
 
-def find(selectors: Sequence[str] = ()) -> list[Kernel]:
+def find(selectors: Sequence[str] = ()) -> list[Function]:
     """The kernels that the selectors name, each once, in their order; all shipped ones when there are none.
 
     A selector is a shipped script (`curve25519_5x51`), one of its kernels (`curve25519_5x51.mul`), a path
     (`fields/my.py`), or a kernel in a path (`fields/my.py:mul`).
     """
     scripts: dict[Path, Script] = {}
-    found: dict[Kernel, None] = {}
+    found: dict[Function, None] = {}
     for selector in selectors or shipped():
         path, name = _parsed(selector)
         if path not in scripts:
@@ -70,7 +70,7 @@ def load(name_or_path: str | Path) -> Script:
     kernels = {
         kernel.name: kernel
         for kernel in vars(module).values()
-        if isinstance(kernel, Kernel) and kernel.file == str(path)
+        if isinstance(kernel, Function) and kernel.file == str(path)
     }
     if not kernels:
         raise AsmgenError("this script has no kernel", source=Source(str(path), 1),

@@ -9,13 +9,14 @@ from rich.table import Table
 
 from asmgen.emit.census import census
 from asmgen.emit.prose import prototype
-from asmgen.kernel import Kernel
+from asmgen.function import Function
 from asmgen.passes import FEATURES, Options, compile_kernel
 from asmgen.work import each
 
 
-def table(kernels: Sequence[Kernel]) -> None:
-    """Each kernel's C function and, for every target and feature set, instructions and how many of them are products."""
+def table(kernels: Sequence[Function]) -> None:
+    """Each kernel's C function and, for every target and feature set, instructions and how many of them are
+    products."""
     variants = [(target, features) for target, known in FEATURES.items() for features in known]
     jobs = [(kernel, Options(target, features)) for kernel in kernels for target, features in variants]
     made = each(_census, jobs)
@@ -34,5 +35,5 @@ def table(kernels: Sequence[Kernel]) -> None:
     console.print("Instructions of each routine, in parentheses the multiplications among them.", style="dim")
 
 
-def _census(job: tuple[Kernel, Options]) -> Mapping[str, int]:
+def _census(job: tuple[Function, Options]) -> Mapping[str, int]:
     return census(compile_kernel(*job).items)

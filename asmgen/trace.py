@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from asmgen.bounds import Space
 from asmgen.errors import Source, caller
 from asmgen.nodes import Node
 from asmgen.polynomial import Interval, Poly, below, point
+
+if TYPE_CHECKING:
+    from asmgen.steps import Recording
 
 LONG = 600
 """Terms at which a polynomial is cut: from there on the node is an unknown of which only the interval is kept."""
@@ -66,10 +69,7 @@ class Trace:
             interval = plain
             poly = self._unknown(plain)
         else:
-            proven = self.space.interval(poly)
-            interval = plain.meet(proven)
-            if interval != proven:
-                self.space.learn(poly, interval)
+            interval = self.space.interval(poly, known=plain)
         if op != "const" and interval.low == interval.high:
             node = self.const(interval.low)
         else:
@@ -137,7 +137,7 @@ class Trace:
         return self._shared("high", (x,), k, lambda: (self._floor(x, k), x.interval.shifted(k)))
 
     def _floor(self, x: Node, k: int) -> Poly:
-        """floor(x / 2^k), always by the same polynomial, so that digits cut from one number cancel when they are joined."""
+        """floor(x / 2^k), always by one polynomial, so that digits cut from a number cancel when they are joined."""
         if x.op == "high":
             return self._floor(x.args[0], x.data + k)
         if k == 0:
@@ -215,15 +215,14 @@ class Plain:
     """A run on plain integers. `word_counts` gives what tracing the kernel found for `x.words()`, by script line."""
 
     word_counts: Callable[[], Mapping[Source | None, set[int]]]
-    choices: Mapping[str, int] = field(default_factory=dict)
 
 
-running: ContextVar[Trace | Plain | None] = ContextVar("running", default=None)
+running: ContextVar[Trace | Plain | Recording | None] = ContextVar("running", default=None)
 """What a script's functions are run for at this moment; None outside of any kernel."""
 
 
 @contextmanager
-def run(what: Trace | Plain) -> Iterator[None]:
+def run(what: Trace | Plain | Recording) -> Iterator[None]:
     """Make `what` the current run inside the `with` block."""
     token = running.set(what)
     try:

@@ -79,7 +79,8 @@ class Number:
 
     def words(self, count: int | None = None) -> list[Number]:
         """The 64-bit words, least significant first: `count`, or as many as the bounds need."""
-        low, high = self.trace.proven(self.node, Interval(0, self.interval.high))
+        most = self.interval.high if count is None else (1 << 64 * count) - 1
+        low, high = self.trace.proven(self.node, Interval(0, most))
         if low < 0:
             raise here(f"a value that may be negative, as low as {size(low)}, has no words", POSITIVE)
         needed = max(1, -(-high.bit_length() // 64))
@@ -88,7 +89,7 @@ class Number:
             self.trace.word_counts.setdefault(caller(), set()).add(count)
         if count < needed:
             raise here(
-                f"the value may reach {size(high)}, which is more than {count} words hold",
+                f"the value may reach {size(high)}, too much for {count} word{'s' * (count != 1)}",
                 f"take {needed} words, or reduce it before",
             )
         return self.cut([64] * count)
@@ -169,7 +170,8 @@ class Number:
     def _position(self) -> NoReturn:
         raise here(
             "this value is known only when the finished routine runs: it is no index and no Python int",
-            "choose among all entries with select(bit, x, y): an address must not depend on a secret",
+            "choose among all entries with select(bit, x, y), for an address must not depend on a secret; "
+            "a Count repeats with repeat(n, body, state)",
         )
 
     def _no_bits(self, *_: object) -> NoReturn:
@@ -224,7 +226,9 @@ class Exact(int):
         if count is None:
             count = _traced_count() or needed
         if count < needed:
-            raise here(f"{int(self):#x} is more than {count} words hold", "take more words, or reduce it before")
+            raise here(
+                f"{int(self):#x} is too much for {count} word{'s' * (count != 1)}", "take more words, or reduce it before"
+            )
         return self.cut([64] * count)
 
     def cut(self, widths: Sequence[int]) -> list[Exact]:

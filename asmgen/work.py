@@ -15,9 +15,12 @@ _work: tuple[Callable[[Any], Any], Sequence[Any]] | None = None
 
 
 def each(function: Callable[[Job], Result], jobs: Sequence[Job]) -> Iterator[Result]:
-    """function(job) for every job, in their order, by as many processes as there are cores; results must be picklable."""
+    """function(job) for every job, in their order, by as many processes as there are cores; results must be
+    picklable."""
     global _work
-    processes = min(len(jobs), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    processes = min(
+        len(jobs), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     if processes < 2:
         yield from map(function, jobs)
         return

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from asmgen.contracts import Bytes, Element, Parameter, Signature
+from asmgen.contracts import Bytes, Element, Parameter, Signature, Table, elements
 
 #: With so many pointers or fewer every partition is tried; with more, those of `_main` (partitions grow like Bell
 #: numbers).
@@ -18,8 +18,8 @@ _ALL_PARTITIONS = 4
 class Mode:
     """One way to share buffers.
 
-    `slots[i]` is the slot of pointer argument i in C order: the number of the first argument in the same buffer, so that a
-    slot always has the same size.
+    `slots[i]` is the slot of pointer argument i in C order: the number of the first argument in the same buffer, so
+    that a slot always has the same size.
     """
 
     name: str
@@ -47,7 +47,7 @@ def pointers(signature: Signature) -> tuple[Parameter, ...]:
 def size(parameter: Parameter) -> int:
     """Bytes of a pointer argument's buffer."""
     contract = parameter.contract
-    if isinstance(contract, Element):
+    if isinstance(contract, (Element, Table)):
         return 8 * contract.words
     if isinstance(contract, Bytes):
         return contract.length
@@ -130,9 +130,9 @@ def _allowed(arguments: Sequence[Parameter], outputs: int, slots: Sequence[int])
 
 def _same_values(first: Parameter, second: Parameter) -> bool:
     """Whether one buffer can hold values for both inputs."""
-    if isinstance(first.contract, Element) and isinstance(second.contract, Element):
-        return first.contract.multiple_of == second.contract.multiple_of
-    return True
+    return [element.multiple_of for element in elements([first])] == [
+        element.multiple_of for element in elements([second])
+    ]
 
 
 def _name(arguments: Sequence[Parameter], slots: Sequence[int]) -> str:

@@ -7,23 +7,39 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.progress import Progress
 
-from asmgen.kernel import Kernel
-from asmgen.passes import Options, compile_kernel
+from asmgen import peachpy_encoder
+from asmgen.assemblers import Unit, agreed
+from asmgen.emit import gnu
+from asmgen.emit.origin import Origin
+from asmgen.function import Function
+from asmgen.link import link, routines
+from asmgen.passes import Options
+from asmgen.routine import Code
 from asmgen.scripts import find
-from asmgen.targets.assemble import assemble
 from emulate.compare import Result
 from emulate.report import Job, failure_lines, run_tests, table
 
 
-def job(kernel: Kernel, options: Options, selector: str = "") -> Job:
-    """The kernel's bytes for one target; `selector` is what the user calls it."""
-    code = compile_kernel(kernel, options)
+def job(kernel: Function, options: Options, selector: str = "", notes: dict[str, None] | None = None) -> Job:
+    """The kernel's bytes for one target; `selector` is what the user calls it, `notes` gets what the assemblers say."""
+    codes = routines(kernel, options)
+    made = agreed(_unit(codes))
+    if notes is not None:
+        notes.update(dict.fromkeys(made.notes))
     extra = "" if options.features == "default" else f" --features {options.features}"
     name = selector or f"{kernel.signature.script}.{kernel.signature.kernel}"
     command = f"asmgen test {name} --target {options.target}{extra}"
-    return Job(
-        kernel, options.target, assemble(code.items).code, features=code.features, stack=code.stack, command=command
-    )
+    machine_code = link(codes, made.code).code
+    features = frozenset[str]().union(*(code.features for code in codes))
+    return Job(kernel, options.target, machine_code, features=features, stack=codes[0].stack, command=command)
+
+
+def _unit(codes: Sequence[Code]) -> Unit:
+    """Routines for the assemblers; as text only where PeachPy is missing, and text is read instead."""
+    name, target = codes[0].signature.script, codes[0].target
+    origin = Origin(script=name, file=name, about="", command="", target=target, stem=name)
+    text = gnu.emit(origin, codes) if target == "amd64" and not peachpy_encoder.found() else ""
+    return Unit(target, f"{codes[0].signature.symbol}.S", {code.signature.symbol: code for code in codes}, text)
 
 
 def run(
@@ -39,13 +55,16 @@ def run(
     kernels = find(selectors)
     names = {each: selector for selector in selectors if ":" in selector or selector.endswith(".py")
              for each in find([selector])}  # fmt: skip
+    notes: dict[str, None] = {}
     jobs = [
-        job(kernel, Options(target, features), _selector(names.get(kernel, ""), kernel))
+        job(kernel, Options(target, features), _selector(names.get(kernel, ""), kernel), notes)
         for kernel in kernels
         for target in targets
         if features == "default" or target == "amd64"
     ]
     console = Console()
+    for note in notes:
+        console.print(note, highlight=False, markup=False, soft_wrap=True)
     results: list[tuple[Job, Result]] = []
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("testing", total=len(jobs))
@@ -60,6 +79,6 @@ def run(
     return 1 if failures else 0
 
 
-def _selector(given: str, kernel: Kernel) -> str:
+def _selector(given: str, kernel: Function) -> str:
     """What names one kernel of a script at a path."""
     return f"{given.partition(':')[0]}:{kernel.name}" if given else ""

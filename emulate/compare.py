@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
-from asmgen.contracts import Bit, Bytes, Contract, Element, Signature
+from asmgen.contracts import Bit, Bytes, Contract, Element, Signature, Table
 from asmgen.errors import UsageError
-from emulate.inputs import BLOCK, Block, Column, Generator, Input, values
+from emulate.columns import Column
+from emulate.inputs import BLOCK, Block, Generator, Input, values
 from emulate.machine import Machine, Outcome, Outputs, outputs
+
+T = TypeVar("T")
 
 
 class Described(Protocol):
@@ -20,10 +23,10 @@ class Described(Protocol):
     def signature(self) -> Signature:
         """The C function."""
 
-    def expected(self, inputs: Sequence[int]) -> tuple[int, ...]:
+    def expected(self, inputs: Sequence[Any]) -> tuple[int, ...]:
         """What the outputs must be, then the returned bit: residues for elements, integers for byte strings.
 
-        `inputs` are residues of elements, the integers of byte strings, and numbers.
+        `inputs` are residues of elements, tuples of them for tables, the integers of byte strings, and numbers.
         """
 
 
@@ -115,22 +118,32 @@ def judge(kernel: Described, inputs: Sequence[Input], got: Outputs) -> list[str]
         elif _meaning(contract, value) != want:
             faults.append(f"{parameter.name} is wrong")
     if signature.returns_bit and got[-1] != wanted[-1]:
-        faults.append(f"the returned register is {got[-1]:#x}, not {wanted[-1]:#x}")
+        faults.append(f"the returned register is {got[-1]!r}, not {wanted[-1]}")
     return faults
 
 
-def _meaning(contract: Contract, value: Input) -> int:
+def _meaning(contract: Contract, value: Input) -> Any:
     if isinstance(contract, Element) and isinstance(value, tuple):
         return contract.residue(value)
+    if isinstance(contract, Table) and isinstance(value, tuple):
+        return tuple(contract.element.residue(entry) for entry in _entries(contract, value))
     if isinstance(contract, Bytes) and isinstance(value, bytes):
         return int.from_bytes(value, contract.order)
     if isinstance(value, int):
         return value
-    raise TypeError(f"no {contract.kind}: {value!r}")
+    raise TypeError(f"this is no {contract.kind}: {value!r}")
 
 
-def _meanings(contract: Contract, columns: Sequence[Column]) -> list[int]:
+def _entries(contract: Table, words: Sequence[T]) -> list[Sequence[T]]:
+    """A table's words, or columns of words, by entry."""
+    width = contract.element.words
+    return [words[at : at + width] for at in range(0, contract.words, width)]
+
+
+def _meanings(contract: Contract, columns: Sequence[Column]) -> list[Any]:
     """`_meaning` of each vector."""
+    if isinstance(contract, Table):
+        return list(zip(*(_meanings(contract.element, entry) for entry in _entries(contract, columns)), strict=True))
     numbers = values(contract, columns)
     if not isinstance(contract, Element):
         return numbers
@@ -164,6 +177,8 @@ def _first_wrong(kernel: Described, block: Block, outcome: Outcome, skip: int) -
 
 def _wrong(contract: Contract, columns: Sequence[Column], wanted: Sequence[int]) -> list[int]:
     """The first row where an output is not as wanted, and the first beyond each bound."""
+    if isinstance(contract, Table):
+        raise TypeError("no kernel gives a table")
     if not isinstance(contract, Element):
         return _unequal(values(contract, columns), wanted)
     wrong = []

@@ -10,7 +10,7 @@ next.
     DRIVER      the loop
     STATE       four words: the next vector, its random words, its results, and how many vectors remain
     STACK       the routine's stack below SP, the caller's above
-    slot 0, 1…  a page for each pointer argument, with unmapped pages between
+    slot 0, 1…  pages for each pointer argument, with an unmapped one between
     JUNK        random words; vector k takes those from k on
     RECORDS     the inputs, a record a vector, not writable
     RESULTS     the outputs, a record a vector
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asmgen.contracts import Bytes, Element, Parameter, Signature
+from asmgen.contracts import Parameter, Signature
 from asmgen.errors import AsmgenError
 from emulate.aliasing import Case, cases, pointers, size
 from emulate.encode import Amd64, Arm64, Encoder
@@ -34,7 +34,8 @@ STACK = 0x0403_0000
 STACK_SIZE = 0xA000
 SP = STACK + 0x9000  #: the stack pointer before the call, a multiple of 16
 SLOTS = 0x0504_1000
-SLOT_STRIDE = 2 * PAGE
+SLOT = 4 * PAGE  #: bytes of the pages for a buffer
+SLOT_STRIDE = SLOT + PAGE
 JUNK = 0x0606_0000
 RECORDS = 0x0708_0000
 RESULTS = 0x080C_0000
@@ -58,15 +59,17 @@ class Driver:
 
 def words(parameter: Parameter) -> int:
     """64-bit words that a parameter takes in a record."""
-    contract = parameter.contract
-    if isinstance(contract, (Element, Bytes)):
-        return (size(parameter) + 7) // 8
-    return 1
+    return (size(parameter) + 7) // 8 if parameter.by_pointer else 1
+
+
+def stack_arguments(target: str, signature: Signature) -> int:
+    """Bytes of arguments from SP up that the registers do not hold; they are the routine's to change."""
+    return 8 * max(0, len(signature.parameters) - len(ENCODERS[target].arguments))
 
 
 def buffer(slot: int, length: int, at_start: bool) -> int:
-    """The address of a buffer in its page."""
-    return SLOTS + slot * SLOT_STRIDE + (0 if at_start else PAGE - length)
+    """The address of a buffer in its pages."""
+    return SLOTS + slot * SLOT_STRIDE + (0 if at_start else SLOT - length)
 
 
 def build(target: str, signature: Signature, entry: int) -> Driver:
@@ -74,15 +77,13 @@ def build(target: str, signature: Signature, entry: int) -> Driver:
     if target not in ENCODERS:
         raise AsmgenError(f"no emulator for target {target}", hint=f"one of {', '.join(ENCODERS)}")
     encoder = ENCODERS[target](DRIVER)
-    if len(signature.parameters) > len(encoder.arguments):
-        raise AsmgenError(
-            f"{signature.symbol} has {len(signature.parameters)} arguments, "
-            f"{target} passes {len(encoder.arguments)} in registers",
-            hint="give the kernel fewer inputs or outputs",
-        )
     for parameter in pointers(signature):
-        if size(parameter) > PAGE:
-            raise AsmgenError(f"{parameter.name} of {signature.symbol} is larger than {PAGE} bytes")
+        most = PAGE if parameter in signature.outputs else SLOT
+        if size(parameter) > most:
+            raise AsmgenError(f"{parameter.name} of {signature.symbol} is larger than {most} bytes")
+    record = 8 * sum(words(parameter) for parameter in signature.inputs)
+    if record > ENCODERS[target].reach:
+        raise AsmgenError(f"the inputs of {signature.symbol} are larger than {ENCODERS[target].reach} bytes in all")
     encoder.stop()
     every = cases(signature)
     starts = []
@@ -90,7 +91,6 @@ def build(target: str, signature: Signature, entry: int) -> Driver:
         starts.append(encoder.here)
         _piece(encoder, signature, case, entry)
     encoder.jump(starts[0])
-    record = 8 * sum(words(parameter) for parameter in signature.inputs)
     return Driver(bytes(encoder.code), every, tuple(starts), record, _result_size(signature))
 
 
@@ -128,12 +128,20 @@ def _piece(e: Encoder, signature: Signature, case: Case, entry: int) -> None:
 
     e.flags(e.junk)
     e.vectors(e.junk, VECTORS)
-    used = e.arguments[: len(signature.parameters)]
-    for register, parameter in zip(used, signature.parameters, strict=True):
+
+    def argument(register: str, parameter: Parameter) -> None:
         if parameter.by_pointer:
             e.point(register, places[parameter.name])
         else:
             e.load(register, e.record, offsets[parameter.name])
+
+    for index, parameter in enumerate(signature.parameters[len(e.arguments) :]):
+        argument(e.temp, parameter)
+        e.point(e.buffer, SP + 8 * index)
+        e.store(e.temp, e.buffer, 0)
+    used = e.arguments[: len(signature.parameters)]
+    for register, parameter in zip(used, signature.parameters, strict=False):
+        argument(register, parameter)
     for index, register in enumerate(e.general):
         if register not in used:
             e.load(register, e.junk, 8 * (1 + index))

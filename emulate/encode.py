@@ -20,6 +20,7 @@ class Encoder(ABC):
 
     arguments: Sequence[str]  #: argument registers in order
     result: str  #: where a returned bit is
+    reach: int  #: bytes that offsets may reach
     saved: Sequence[str]  #: registers that a routine must leave as they were
     general: Sequence[str]  #: all that get a random word at entry; the junk base is the last
     state: str
@@ -70,7 +71,7 @@ class Encoder(ABC):
 
     @abstractmethod
     def add(self, register: str, number: int) -> None:
-        """register += number, which is in -4095..4095."""
+        """register += number, which is in -4095..2^24 - 1."""
 
     @abstractmethod
     def flags(self, base: str) -> None:
@@ -114,6 +115,7 @@ class Amd64(Encoder):
 
     arguments = ("rdi", "rsi", "rdx", "rcx", "r8", "r9")
     result = "rax"
+    reach = 1 << 20
     saved = ("rbx", "rbp", "r12", "r13", "r14", "r15")
     general = ("rax", "rcx", "rdx", "rbx", "rbp", "rsi", "rdi", "r8", "r9", "r12", "r13", "r14", "r15", "r10", "r11")
     state, record, junk, out, buffer, temp, other, wrong = "rdi", "r10", "r11", "r8", "r9", "rcx", "rsi", "rdx"
@@ -197,6 +199,7 @@ class Arm64(Encoder):
 
     arguments = tuple(f"x{number}" for number in range(8))
     result = "x0"
+    reach = 1 << 15
     saved = tuple(f"x{number}" for number in range(18, 30))
     general = tuple(f"x{number}" for number in range(31) if number not in (16, 17)) + ("x16", "x17")
     wrong, state, out, temp, other, buffer, record, junk = "x1", "x2", "x3", "x4", "x5", "x8", "x16", "x17"
@@ -244,10 +247,11 @@ class Arm64(Encoder):
         self._three(0xAA000000, register, register, other)  # orr
 
     def add(self, register: str, number: int) -> None:
-        if abs(number) > 4095:
-            raise ValueError(f"{number} is no immediate of add")
         opcode = 0x91000000 if number >= 0 else 0xD1000000  # add, sub
-        self._word(opcode | abs(number) << 10 | self._number(register) * 33)
+        high, low = divmod(abs(number), 4096)
+        if high:
+            self._word(opcode | 1 << 22 | high << 10 | self._number(register) * 33)  # lsl 12
+        self._word(opcode | low << 10 | self._number(register) * 33)
 
     def flags(self, base: str) -> None:
         self.load(self.temp, base, 0)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import capstone
 
+from asmgen.contracts import Signature
 from asmgen.emit import prose
 from asmgen.emit.census import counted
 from asmgen.emit.gnu import facts
@@ -36,13 +37,22 @@ def listing(origin: Origin, codes: Sequence[Code]) -> str:
 
     Raises AsmgenError when capstone reads the bytes of an instruction as anything but one instruction of that length.
     """
-    reader = disassembler(origin.target)
+    return join(origin, [code.signature for code in codes], [part(origin, code) for code in codes])
+
+
+def part(origin: Origin, code: Code) -> str:
+    """One routine, to be joined with others of its file."""
+    return "\n".join([*_heading(origin, code), "", *_lines(code, disassembler(origin.target))])
+
+
+def join(origin: Origin, signatures: Sequence[Signature], parts: Sequence[str]) -> str:
+    """The file of these routines."""
     lines = [f"{origin.stem}, {origin.target}", f"{origin.command}", ""]
-    for field in prose.fields_of([code.signature for code in codes]):
+    for field in prose.fields_of(signatures):
         lines += [*prose.about_field(field), ""]
     lines.append("Each line: offset, bytes, instruction, what its result is, script line.")
-    for code in codes:
-        lines += ["", "", *_heading(origin, code), "", *_lines(code, reader)]
+    for each in parts:
+        lines += ["", "", *each.splitlines()]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 

@@ -20,12 +20,13 @@ from typing import Any
 import unicorn as _unicorn
 from unicorn import arm64_const, x86_const
 
-from asmgen.contracts import Bytes, Contract, Element, Signature
+from asmgen.contracts import Bytes, Contract, Element, Signature, Table
 from asmgen.errors import AsmgenError
 from emulate import driver as layout
+from emulate.columns import Column
 from emulate.driver import build
 from emulate.encode import AMD64_REGISTERS, ARM64_REGISTERS
-from emulate.inputs import JUNK_WORDS, Block, Column, Input
+from emulate.inputs import JUNK_WORDS, Block, Input, unpack
 from emulate.memory import Memory, whole_pages
 from emulate.watchdog import Watchdog
 
@@ -35,8 +36,10 @@ Outputs = tuple[Input, ...]
 
 #: Seconds after which a block is looked at: when no vector was done meanwhile, the routine may never return.
 PATIENCE = 0.3
-#: Instructions that such a routine may then still execute; also the most that a trace follows.
+#: Instructions that such a routine may then still execute.
 LIMIT = 2_000_000
+#: Instructions that a trace follows.
+TRACE_LIMIT = 200_000
 
 _WATCHDOG = Watchdog(PATIENCE)
 _TRAPS = {"amd64": b"\xcc", "arm64": b"\0\0\0\0"}  # int3, udf
@@ -82,8 +85,8 @@ class Fault:
 class Outcome:
     """The results of the first `done` vectors of a block.
 
-    `columns[i]` holds one array of words for each word of output i, as in `Block`; `returned` the whole result register.
-    `seconds` is the time of emulation alone.
+    `columns[i]` holds one array of words for each word of output i, as in `Block`; `returned` the whole result
+    register. `seconds` is the time of emulation alone.
     """
 
     done: int
@@ -104,9 +107,9 @@ class _Engine:
 class Machine:
     """`code` loaded for a target (`amd64`, `arm64`), to be called at `entry` bytes from its start.
 
-    `features` are the CPUID bits that the code may use beyond the base (`bmi2`, `adx`); others are invalid instructions.
-    `stack` is how many bytes of stack the routine says it uses; without it the depth that one call reaches is taken. Below
-    that it may write `red_zone` bytes: none for what asmgen makes, 128 for what compilers make for amd64.
+    `features` are the CPUID bits that the code may use beyond the base (`bmi2`, `adx`); what needs others is invalid.
+    `stack` is how many bytes of stack the routine says it uses; without it the depth that one call reaches is taken.
+    Below that it may write `red_zone` bytes: none for what asmgen makes, 128 for what compilers make for amd64.
     """
 
     def __init__(
@@ -128,7 +131,7 @@ class Machine:
         self.entry = entry
         self.signature = signature
         self.features = frozenset(features)
-        self._memory = Memory(signature, self.driver)
+        self._memory = Memory(target, signature, self.driver)
         self._stack = stack
         self._red_zone = red_zone
         self._access: tuple[str, int, int, int] | None = None
@@ -155,33 +158,17 @@ class Machine:
         """
         outcome = self.run(self._single(inputs, case))
         if outcome.fault is not None:
-            raise EmulationError(f"{self.signature.symbol} on {self.target}: {outcome.fault}")
+            raise self._error(outcome.fault)
         return outputs(self.signature, outcome, 0)
 
     def trace(self, inputs: Sequence[Input], case: int = 0) -> list[tuple[int, dict[str, int]]]:
         """One call, instruction by instruction: (offset in the code, registers before it).
 
-        Registers go by their 64-bit names, with `rflags`, or `nzcv` and `sp`. Some 20 microseconds an instruction.
+        Registers go by their 64-bit names, with `rflags`, or `nzcv` and `sp`. Some 20 microseconds an instruction; ends
+        after TRACE_LIMIT of them.
         """
         names = list(_REGISTERS[self.target])
-        ids = list(_REGISTERS[self.target].values())
-        steps: list[tuple[int, dict[str, int]]] = []
-
-        def step(uc: Any, address: int, length: int, user: object) -> None:
-            steps.append((address - layout.CODE, dict(zip(names, uc.reg_read_batch(ids), strict=True))))
-            if len(steps) >= LIMIT:
-                uc.emu_stop()
-
-        engine = self._make_engine()
-        engine.uc.hook_add(unicorn.UC_HOOK_CODE, step, None, layout.CODE, layout.CODE + len(self.code) - 1)
-        block = self._single(inputs, case)
-        self._load(engine, block, 1)
-        try:
-            engine.uc.emu_start(self.driver.starts[case], layout.DRIVER)
-        except unicorn.UcError as error:
-            fault = self._explain(engine.uc, error, block, 0)
-            raise EmulationError(f"{self.signature.symbol} on {self.target}: {fault}") from None
-        return steps
+        return [(at, dict(zip(names, row, strict=True))) for at, row in self._steps(names, inputs, case)]
 
     @cached_property
     def frame(self) -> int:
@@ -192,10 +179,33 @@ class Machine:
         machine = Machine(self.target, self.code, self.entry, self.signature, self.features)
         inputs = [_smallest(parameter.contract) for parameter in self.signature.inputs]
         try:
-            steps = machine.trace(inputs)
+            depths = [layout.SP - sp for _, (sp,) in machine._steps([_SP[self.target]], inputs, 0)]
         except EmulationError:
             return layout.STACK_SIZE  # what is wrong shows by itself
-        return max((layout.SP - registers[_SP[self.target]] for _, registers in steps), default=address)
+        return max(depths, default=address)
+
+    def _steps(self, names: Sequence[str], inputs: Sequence[Input], case: int) -> list[tuple[int, tuple[int, ...]]]:
+        """One call: the offset of each instruction, and some registers before it."""
+        ids = [_REGISTERS[self.target][name] for name in names]
+        steps: list[tuple[int, tuple[int, ...]]] = []
+
+        def step(uc: Any, address: int, length: int, user: object) -> None:
+            steps.append((address - layout.CODE, uc.reg_read_batch(ids)))
+            if len(steps) >= TRACE_LIMIT:
+                uc.emu_stop()
+
+        engine = self._make_engine()
+        engine.uc.hook_add(unicorn.UC_HOOK_CODE, step, None, layout.CODE, layout.CODE + len(self.code) - 1)
+        block = self._single(inputs, case)
+        self._load(engine, block, 1)
+        try:
+            engine.uc.emu_start(self.driver.starts[case], layout.DRIVER)
+        except unicorn.UcError as error:
+            raise self._error(self._explain(engine.uc, error, block, 0)) from None
+        return steps
+
+    def _error(self, fault: Fault) -> EmulationError:
+        return EmulationError(f"{self.signature.symbol} on {self.target}: {fault}")
 
     # One attempt at a block.
 
@@ -203,7 +213,7 @@ class Machine:
         engine = self._engine
         self._load(engine, block, count)
         began = time.perf_counter()
-        fault = self._drive(engine.uc, block, count) if count else None
+        fault = self._drive(engine, block, count)
         seconds = time.perf_counter() - began
         done = count if fault is None else fault.vector
         return Outcome(done, *self._memory.collect(done), seconds, fault)
@@ -213,29 +223,43 @@ class Machine:
         self._access = None
         engine.uc.context_restore(engine.start)
 
-    def _drive(self, uc: Any, block: Block, count: int) -> Fault | None:
-        """Let the driver run to its end; what stopped it before."""
-        address = self.driver.starts[block.start % len(self.driver.starts)]
-        before = count
-        while address != layout.DRIVER:
+    def _drive(self, engine: _Engine, block: Block, count: int) -> Fault | None:
+        """Let the driver run to its end; what stopped it before.
+
+        After a stop from outside the vector at hand is begun anew: where the emulator says it stands may be wrong.
+        """
+        while self._memory.remaining:
+            vector = count - self._memory.remaining
             try:
-                with _WATCHDOG.watch(uc):
-                    uc.emu_start(address, layout.DRIVER)
-                address = uc.reg_read(_PC[self.target])
-                if address != layout.DRIVER and before == self._memory.remaining:
+                with _WATCHDOG.watch(engine.uc) as watch:
+                    address = self._go(engine, block, vector)
+                if address == layout.DRIVER and self._memory.remaining:
+                    vector = count - self._memory.remaining
+                    faults = "; ".join(self._broken(engine.uc, block, vector))
+                    return Fault(vector, faults or "a canary changed and changed back")
+                if not watch.stopped and address not in (layout.DRIVER, *self.driver.starts):
+                    return Fault(
+                        count - self._memory.remaining, "the routine halts the processor", self._offset(address)
+                    )
+                if watch.stopped and vector == count - self._memory.remaining:
                     # The clock does not tell a loop without end from a busy machine, instructions do.
-                    uc.emu_start(address, layout.DRIVER, count=LIMIT)
-                    address = uc.reg_read(_PC[self.target])
-                    if address != layout.DRIVER and before == self._memory.remaining:
+                    address = self._go(engine, block, vector, limit=LIMIT)
+                    if vector == count - self._memory.remaining and address != layout.DRIVER:
                         reason = f"the routine does not return, not even after {LIMIT:,} instructions"
-                        return Fault(count - before, reason, self._offset(address))
+                        return Fault(vector, reason, self._offset(address))
             except unicorn.UcError as error:
-                return self._explain(uc, error, block, count - self._memory.remaining)
-            before = self._memory.remaining
-        if before:
-            vector = count - before
-            return Fault(vector, "; ".join(self._broken(uc, block, vector)) or "a canary changed and changed back")
+                return self._explain(engine.uc, error, block, count - self._memory.remaining)
         return None
+
+    def _go(self, engine: _Engine, block: Block, vector: int, limit: int = 0) -> int:
+        """Start the driver with a vector, for `limit` instructions when that is not 0; where it stopped."""
+        self._memory.place_driver(vector)
+        engine.uc.context_restore(engine.start)
+        if limit:
+            engine.uc.ctl_flush_tb()  # only what is translated from here on is counted
+        start = self.driver.starts[(block.start + vector) % len(self.driver.starts)]
+        engine.uc.emu_start(start, layout.DRIVER, count=limit)
+        return int(engine.uc.reg_read(_PC[self.target]))
 
     def _disturbed(self, block: Block, done: int) -> str | None:
         return self._memory.disturbed(self.frame + self._red_zone, block.case(done - 1))
@@ -349,16 +373,11 @@ def call(
 
 def outputs(signature: Signature, outcome: Outcome, index: int) -> Outputs:
     """The outputs of one vector: limbs as a tuple, bytes, then the returned bit."""
-    made: list[Input] = []
-    for parameter, columns in zip(signature.outputs, outcome.columns, strict=True):
-        words = [column[index] for column in columns]
-        if isinstance(parameter.contract, Bytes):
-            made.append(b"".join(word.to_bytes(8, "little") for word in words)[: parameter.contract.length])
-        else:
-            made.append(tuple(words))
-    if outcome.returned is not None:
-        made.append(outcome.returned[index])
-    return tuple(made)
+    made = [
+        unpack(parameter.contract, [column[index] for column in columns])
+        for parameter, columns in zip(signature.outputs, outcome.columns, strict=True)
+    ]
+    return (*made, outcome.returned[index]) if outcome.returned is not None else tuple(made)
 
 
 def _amd64_model(features: Collection[str]) -> int:
@@ -384,17 +403,17 @@ def _share(uc: Any, address: int, memory: Any, permissions: int) -> None:
 
 def _words(contract: Contract, value: Input) -> Sequence[int]:
     """An input as it stands in a record."""
-    if isinstance(contract, Element) and isinstance(value, tuple) and len(value) == contract.words:
+    if isinstance(contract, (Element, Table)) and isinstance(value, tuple) and len(value) == contract.words:
         return value
     if isinstance(contract, Bytes) and isinstance(value, bytes) and len(value) == contract.length:
         return array("Q", value.ljust(-(-len(value) // 8) * 8, b"\0"))
-    if not isinstance(contract, (Element, Bytes)) and isinstance(value, int):
+    if not isinstance(contract, (Element, Table, Bytes)) and isinstance(value, int):
         return (value,)
     raise AsmgenError(f"{value!r} is no {contract.kind} of this kernel")
 
 
 def _smallest(contract: Contract) -> Input:
-    if isinstance(contract, Element):
+    if isinstance(contract, (Element, Table)):
         return (0,) * contract.words
     if isinstance(contract, Bytes):
         return bytes(contract.length)

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from asmgen.contracts import Parameter, Signature
 from emulate import driver as layout
 from emulate.aliasing import Case, pointers, size
-from emulate.driver import PAGE, Driver
-from emulate.inputs import BLOCK, JUNK_WORDS, Block, Column
+from emulate.columns import Column, pack
+from emulate.driver import PAGE, SLOT, Driver
+from emulate.inputs import BLOCK, JUNK_WORDS, Block
 
 _CANARY = random.Random("canary").randbytes(layout.STACK_SIZE)
 
@@ -19,8 +20,9 @@ _CANARY = random.Random("canary").randbytes(layout.STACK_SIZE)
 class Memory:
     """All pages but those of code, shared with the emulator."""
 
-    def __init__(self, signature: Signature, driver: Driver) -> None:
+    def __init__(self, target: str, signature: Signature, driver: Driver) -> None:
         self.signature = signature
+        self.arguments = layout.stack_arguments(target, signature)
         self.driver = driver
         self.pointers = pointers(signature)
         self.state = pages(4 * 8)
@@ -28,7 +30,7 @@ class Memory:
         self.junk = pages(8 * JUNK_WORDS)
         self.records = pages(BLOCK * driver.record)
         self.results = pages(BLOCK * driver.result)
-        self.slots = [pages(PAGE) for _ in self.pointers]
+        self.slots = [pages(SLOT) for _ in self.pointers]
 
     @property
     def writable(self) -> Iterator[tuple[int, mmap.mmap]]:
@@ -60,8 +62,14 @@ class Memory:
         self.junk[: 8 * JUNK_WORDS] = block.junk.tobytes()
         self.stack[:] = _CANARY
         for page in self.slots:
-            page[:] = _CANARY[:PAGE]
-        self.state[:32] = array("Q", (layout.RECORDS, layout.JUNK, layout.RESULTS, count)).tobytes()
+            page[:] = _CANARY[:SLOT]
+        self.state[24:32] = count.to_bytes(8, "little")
+        self.place_driver(0)
+
+    def place_driver(self, vector: int) -> None:
+        """Point the driver at a vector."""
+        record, junk, result = vector * self.driver.record, vector * 8, vector * self.driver.result
+        self.state[:24] = array("Q", (layout.RECORDS + record, layout.JUNK + junk, layout.RESULTS + result)).tobytes()
 
     def collect(self, done: int) -> tuple[tuple[tuple[Column, ...], ...], Column | None]:
         """The outputs of the first `done` vectors by column, and the returned registers."""
@@ -104,24 +112,27 @@ class Memory:
         for parameter, slot, start in list(self.buffers(case))[outputs:]:
             if slot in written:
                 continue
-            found = self.slots[slot][start % PAGE : start % PAGE + size(parameter)]
-            wanted = b"".join(column[vector].to_bytes(8, "little") for column in columns[parameter.name])
+            at = start - layout.buffer(slot, 0, at_start=True)
+            found = self.slots[slot][at : at + size(parameter)]
+            wanted = pack([column[vector] for column in columns[parameter.name]])
             if found != wanted[: len(found)]:
                 yield f"input {parameter.name} is changed, first at byte {_difference(found, wanted)}"
 
     def disturbed(self, frame: int, case: Case) -> str | None:
-        """What is written outside the buffers and below or above the routine's `frame` bytes of stack; `case` was the last."""
+        """What is written beside the buffers, or outside the routine's `frame` bytes of stack; `case` was the last."""
         for parameter, page in zip(self.pointers, self.slots, strict=True):
             length = size(parameter)
-            between = slice(length, PAGE - length)
+            between = slice(length, SLOT - length)
             if page[between] != _CANARY[between]:
                 after = _difference(page[between], _CANARY[between])
-                before = PAGE - 2 * length - after
+                before = SLOT - 2 * length - after
                 where = f"{after} bytes past the end" if case.at_start else f"{before} bytes before the start"
                 return f"wrote beside a buffer, {where} of {parameter.name}"
         depth = layout.SP - layout.STACK
-        if self.stack[depth:] != _CANARY[depth:]:
-            return f"wrote into the caller's stack, {_difference(self.stack[depth:], _CANARY[depth:])} bytes up"
+        above = slice(depth + self.arguments, None)
+        if self.stack[above] != _CANARY[above]:
+            up = self.arguments + _difference(self.stack[above], _CANARY[above])
+            return f"wrote into the caller's stack, {up} bytes up"
         lowest = max(depth - frame, 0)
         if self.stack[:lowest] != _CANARY[:lowest]:
             highest = max(at for at in range(lowest) if self.stack[at] != _CANARY[at])

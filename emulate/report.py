@@ -53,7 +53,7 @@ def run_tests(
 ) -> Iterator[tuple[Job, Result]]:
     """Test all jobs and yield each with its result, in the order given whatever ends first.
 
-    `processes` run side by side: by default one for each core; in this process where it is 1 or forking is not possible.
+    `processes` run side by side: by default one for each core; in this process where it is 1 or nothing can be forked.
     """
     global _jobs
     every = tuple(jobs)

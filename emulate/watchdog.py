@@ -20,34 +20,45 @@ class Stoppable(Protocol):
         """End the run as soon as possible."""
 
 
-class Watchdog:
-    """Stops what runs under `watch` for longer than one to two times `patience` seconds.
+class Watch:
+    """One run; `stopped` when it took too long."""
 
-    A stop may, rarely, hit the next run of the same emulator: whoever runs must be ready to go on where it stopped.
-    """
+    def __init__(self, emulator: Stoppable) -> None:
+        self.emulator = emulator
+        self.stopped = False
+
+
+class Watchdog:
+    """Stops what runs under `watch` for longer than one to two times `patience` seconds."""
 
     def __init__(self, patience: float) -> None:
         self._patience = patience
-        self._running: tuple[Stoppable] | None = None
+        self._lock = threading.Lock()
+        self._running: Watch | None = None
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def watch(self, emulator: Stoppable) -> Iterator[None]:
+    def watch(self, emulator: Stoppable) -> Iterator[Watch]:
         """Watch one run. Not for two threads at once."""
         if self._thread is None or not self._thread.is_alive():  # not yet, or in a forked process
+            self._lock = threading.Lock()
             self._thread = threading.Thread(target=self._guard, name="emulation watchdog", daemon=True)
             self._thread.start()
-        self._running = (emulator,)  # a new tuple each time: its identity tells one run from the next
+        running = Watch(emulator)
+        self._running = running
         try:
-            yield
+            yield running
         finally:
-            self._running = None
+            with self._lock:
+                self._running = None
 
     def _guard(self) -> None:
-        seen: tuple[Stoppable] | None = None
+        seen: Watch | None = None
         while True:
             time.sleep(self._patience)
-            running = self._running
-            if running is not None and running is seen:
-                running[0].emu_stop()
+            with self._lock:
+                running = self._running
+                if running is not None and running is seen:
+                    running.stopped = True
+                    running.emulator.emu_stop()
             seen = running

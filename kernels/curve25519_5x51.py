@@ -4,7 +4,7 @@ from asmgen import Bit, Count, Field, Small, amd64, arm64, kernel, repeat, selec
 from asmgen.targets.explicit import fresh, word
 
 fe = Field("curve25519", 2**255 - 19, limbs=[51] * 5)
-words = fe.limbs_below(2**64)  # any five words
+full = fe.limbs_below(2**64)  # any five words
 loose = fe.limbs_below(2**54)  # what mul, sqr and square_n take, and add, sub and neg give
 tight = fe.limbs_below(2**52)  # what everything else gives
 
@@ -34,7 +34,8 @@ def carried(columns):
 
 
 @kernel
-def carry(a: words) -> tight:
+def carry(a: full) -> tight:
+    """Any five words, carried once."""
     return carried(a)
 
 
@@ -65,29 +66,32 @@ multiple = [4 * (2**51 - 19)] + [4 * (2**51 - 1)] * 4
 
 @kernel
 def add(a: tight, b: tight) -> loose:
+    """Not carried: the limbs grow by one bit."""
     return [x + y for x, y in zip(a, b)]
 
 
 @kernel
 def sub(a: tight, b: tight) -> loose:
+    """Not carried; a multiple of the modulus keeps each limb from becoming negative."""
     return [x + m - y for x, m, y in zip(a, multiple, b)]
 
 
 @kernel
 def neg(a: tight) -> loose:
+    """Not carried, as a difference is."""
     return [m - x for m, x in zip(multiple, a)]
 
 
 @kernel
-def canon(a: words) -> fe.below(fe.modulus):
-    """The value carried is below twice the modulus: it is reduced by one bit, whether it reaches 2^255 - 19."""
+def canon(a: full) -> fe.below(fe.modulus):
+    """Carried, the value is below twice the modulus; q says whether the modulus comes off."""
     x = fe.element(carried(a)).value
     q = (x + 19).split(255)[1]
     return x + 19 * q - (q << 255)
 
 
 @kernel(computes=lambda bit, a, b: (b, a) if bit else (a, b))
-def swap(bit: Bit, a: words, b: words) -> tuple[words, words]:
+def swap(bit: Bit, a: full, b: full) -> tuple[full, full]:
     """(b, a) if the bit is 1, else (a, b), in constant time."""
     return select(bit, b, a), select(bit, a, b)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
-from asmgen.contracts import Bytes, Contract, CountContract, Element
+from asmgen.contracts import BitContract, Bytes, Contract, CountContract, Element
 from asmgen.kernel import Kernel
 from asmgen.nodes import LoopNode, Node, Traced, evaluate, ordered
 
@@ -18,7 +18,24 @@ def vectors(kernel: Kernel, count: int, seed: int, longest: int = 3) -> Iterator
     """Edge-biased inputs that meet the kernel's contracts; counts go up to `longest`."""
     rng = Random(seed)
     for _ in range(count):
-        yield {p.name: sample(p.contract, rng, longest) for p in kernel.signature.inputs}
+        given = {p.name: sample(p.contract, rng, longest) for p in kernel.signature.inputs}
+        _relate(kernel, given, rng)
+        yield given
+
+
+def _relate(kernel: Kernel, given: Given, rng: Random) -> None:
+    """Sometimes the second of two elements is the first, or what it lacks to the modulus."""
+    elements = [p for p in kernel.signature.inputs if isinstance(p.contract, Element)]
+    if len(elements) < 2 or rng.random() < 0.7:
+        return
+    (first, second), contract = elements[:2], elements[1].contract
+    assert isinstance(first.contract, Element) and isinstance(contract, Element)
+    limbs = list(given[first.name])
+    if rng.random() < 0.5:
+        value = -first.contract.value(limbs) % contract.field.modulus
+        limbs = [int(limb) for limb in contract.field.limbs_of(value)]
+    if contract.fault(limbs) is None:
+        given[second.name] = limbs
 
 
 def sample(contract: Contract, rng: Random, longest: int = 3) -> list[int]:
@@ -78,12 +95,19 @@ def plain_run(kernel: Kernel, given: Given) -> list[list[int]]:
     ]  # fmt: skip
 
 
-def traced_run(traced: Traced, given: Given) -> list[list[int]]:
-    """The same from the graph: outputs, then the returned bit."""
-    outputs = [*traced.outputs, *([(traced.returns,)] if traced.returns else [])]
-    roots = [node for nodes in outputs for node in nodes]
+def traced_run(kernel: Kernel, traced: Traced, given: Given) -> list[list[int]]:
+    """The same from the graph."""
+    results = nodes_of(kernel, traced)
+    roots = [node for nodes in results for node in nodes]
     values = iter(evaluate(roots, known(roots, given)))
-    return [[next(values) for _ in nodes] for nodes in outputs]
+    return [[next(values) for _ in nodes] for nodes in results]
+
+
+def nodes_of(kernel: Kernel, traced: Traced) -> list[tuple[Node, ...]]:
+    """The nodes of each result in script order, the returned bit at its place."""
+    outputs = iter(traced.outputs)
+    bit = (traced.returns,) if traced.returns else ()
+    return [bit if isinstance(contract, BitContract) else next(outputs) for contract in kernel.results]
 
 
 def known(roots: list[Node], given: Given) -> Mapping[Node, int]:
@@ -115,21 +139,20 @@ def meant(kernel: Kernel, given: Given) -> tuple[int, ...]:
 
 
 def residues(kernel: Kernel, results: list[list[int]]) -> tuple[int, ...]:
-    """Results as residues, integers and bits."""
-    return tuple(
-        contract.residue(words) if isinstance(contract, Element) else words[0]
-        for words, contract in zip(results, kernel.results, strict=True)
-    )
+    """Results as residues and integers, the bit last."""
+    both = sorted(zip(results, kernel.results, strict=True), key=lambda each: isinstance(each[1], BitContract))
+    return tuple(contract.residue(words) if isinstance(contract, Element) else words[0] for words, contract in both)
 
 
 def check(kernel: Kernel, count: int, seed: int, longest: int = 3, choices: Mapping[str, int] | None = None) -> None:
     """Plain run, trace and meaning agree on edge-biased inputs, and every result keeps what the trace proved of it."""
     traced = kernel.trace(choices)
-    nodes = [*traced.outputs, *([(traced.returns,)] if traced.returns else [])]
+    nodes = nodes_of(kernel, traced)
     for given in vectors(kernel, count, seed, longest):
-        results = traced_run(traced, given)
+        results = traced_run(kernel, traced, given)
         assert residues(kernel, results) == meant(kernel, given), (kernel, seed, given)
         if not choices:
             assert results == plain_run(kernel, given), (kernel, seed, given)
         for words, proven in zip(results, nodes, strict=True):
-            assert all(node.interval.holds(word) for word, node in zip(words, proven, strict=True)), (kernel, seed, given)
+            held = [node.interval.holds(word) for word, node in zip(words, proven, strict=True)]
+            assert all(held), (kernel, seed, given)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from asmgen.contracts import Bit as OneBit
 from asmgen.contracts import Bytes, Count, Parameter, Signature, Small
-from asmgen.emit.c_body import readers
+from asmgen.emit.c_demand import readers
 from asmgen.field import Field
 from asmgen.passes.builder import live
 from asmgen.words import MASK, Bit, LoopOp, Op, Program, Term, Word
@@ -67,7 +67,7 @@ class _Writer:
         """One operation or shape."""
         choices: list[Callable[[], None]] = [
             self.logic, self.shift, self.product, self.pair, self.pair, self.columns, self.chain, self.slice,
-            self.choice, self.choice, self.doubled,
+            self.choice, self.choice, self.doubled, self.near, self.near,
         ]  # fmt: skip
         self.rng.choice(choices)()
 
@@ -123,6 +123,39 @@ class _Writer:
         _, carry = self.sum("add", below, self.any())
         assert carry is not None
         self.sum("add", above, self.any(), carry, out=False)
+
+    def near(self) -> None:
+        """Almost one of the shapes above, or one at its edge."""
+        kind = self.rng.choice(("add", "sub"))
+        low, high = self.write("mul", self.any(), self.any(), outs=2)
+        l2, h2 = self.write("mul", self.any(), self.any(), outs=2)
+        k = self.rng.randrange(2, 63)
+        match self.rng.randrange(6):
+            case 0:  # halves crossed over
+                _, carry = self.sum(kind, low, l2)
+                self.sum(kind, h2, high, carry, out=False)
+            case 1:  # a carry as a word or mask
+                _, carry = self.sum(kind, self.any(), self.any())
+                assert carry is not None
+                self.write(self.rng.choice(("word", "mask")), carry)
+            case 2:  # words alone, the top a small constant
+                _, carry = self.sum(kind, self.any(), self.any())
+                self.sum(kind, self.rng.choice((0, 0, 1)), self.rng.choice((0, 1)), carry, out=False)
+            case 3:  # two shifts that are not one
+                (below,) = self.write("shl", low, k=k)
+                (above,) = self.write("funnel", high, low, k=self.rng.choice((64 - k, k, 63 - k)))
+                _, carry = self.sum(kind, below, self.any())
+                self.sum(kind, above, self.any(), carry, out=False)
+            case 4:  # of different numbers
+                (below,) = self.write("shl", low, k=k)
+                (above,) = self.write("funnel", high, l2, k=64 - k)
+                _, carry = self.sum(kind, below, self.any())
+                self.sum(kind, above, self.any(), carry, out=False)
+            case 5:
+                (below,) = self.write("shl", low, k=k)
+                (above,) = self.write("shr", self.rng.choice((low, l2)), k=64 - k)
+                _, carry = self.sum(kind, below, self.any())
+                self.sum(kind, above, self.any(), carry, out=False)
 
     def columns(self) -> None:
         """A sum of products in two words."""

@@ -23,7 +23,7 @@ from asmgen.words import Bit, Op, Program, Word, run
 SEED = 20260401
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Wshadow", "-Wundef", "-Werror", "-std=c99"]
 ORIGIN = Origin("random", "random.py", "", "asmgen build random --target amd64", "amd64", "random", visible=True)
-PROGRAMS = [random_program(random.Random(SEED + i), f"p{i}", 5 + i % 20) for i in range(40)]
+PROGRAMS = [random_program(random.Random(SEED + i), f"p{i}", 5 + i % 20) for i in range(32)]
 
 
 def written(directory: Path, programs: Sequence[Program], origin: Origin = ORIGIN) -> None:
@@ -261,6 +261,24 @@ def test_unused_arguments_are_named_as_such() -> None:
     ops = (Op("scalar", (), (word,), place=("s", 0)), Op("store", (word,), place=("out", 0)))
     made = body(Program(Signature("s", "k", (Parameter("out", one),), ins), ops), wide=True)[0]
     assert [line.strip() for line in made] == ["(void)a;", "out[0] = s;"]
+
+
+def test_helpers_are_defined_once(tmp_path: Path) -> None:
+    """Also where one body calls what another one's helper calls."""
+    a, b, ops = loads()
+    bit, masked, flag, chosen = Bit(100), Word(101), Bit(102), Word(103)
+    ops += [
+        Op("nonzero", (a[0],), (bit,)),
+        Op("mask", (bit,), (masked,)),
+        Op("nonzero", (b[0],), (flag,)),
+        Op("select", (flag, a[1], masked), (chosen,)),
+        Op("store", (chosen,), place=("out", 0)),
+    ]
+    parts = [c.part(program_of(ops, 1)), c.part(PROGRAMS[0])]
+    lone = c.Part(parts[0].signature, parts[0].wide, frozenset({"mask_of"}), parts[0].plain, frozenset({"select_word"}))
+    for text in (c.join(ORIGIN, parts), c.join(ORIGIN, [lone])):
+        for name in re.findall(r"static inline \w+ (\w+)\(", text):
+            assert len(re.findall(rf"static inline \w+ {name}\(", text)) == 1, name
 
 
 def test_golden(golden) -> None:  # type: ignore[no-untyped-def]

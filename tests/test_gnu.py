@@ -98,6 +98,19 @@ def test_properties_stand_in_every_object(kind: str, target: str, protection: st
     assert " X" not in stack
     relocations = readelf("-r", made.name, directory=tmp_path)
     assert set(re.findall(r"section '([^']*)'", relocations)) <= {".rela.eh_frame"}
+    strict = {"amd64": "-Wl,-z,cet-report=error", "arm64": "-Wl,-z,force-bti"}[target]
+    link = [
+        *compiler("gcc", target),
+        "-nostdlib",
+        "-shared",
+        strict,
+        "-Wl,--fatal-warnings",
+        made.name,
+        "-o",
+        "hand.so",
+    ]
+    assert must(link, tmp_path) == ""
+    assert wanted in readelf("-n", "hand.so", directory=tmp_path)
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -29,7 +29,8 @@ CASES: dict[str, tuple[str, str, str]] = {
     # name: script below the prelude with "# here" on the line to be named, what is said, the way out
     "result over its promised bound": (
         "@kernel\ndef add(a: tight, b: tight) -> tight:\n    return [x + y for x, y in zip(a, b)]  # here\n",
-        r"the result of add: limb 0 may reach 2\^53 - 2; promised is at most 2\^52 - 1; its largest part \(a0\) reaches 2\^52 - 1",
+        r"the result of add: limb 0 may reach 2\^53 - 2; promised is at most 2\^52 - 1; "
+        r"most of it comes from a\[0\], which reaches 2\^52 - 1",
         "carry or reduce once more before it is returned, or promise more",
     ),
     "limb that may exceed its word": (
@@ -45,8 +46,8 @@ CASES: dict[str, tuple[str, str, str]] = {
         "@kernel\ndef sqr(a: loose) -> tight:\n"
         "    return half_carried([sum(a[i] * a[k - i] for i in range(5) if 0 <= k - i < 5) + 19 * sum(\n"
         "        a[i] * a[k + 5 - i] for i in range(5) if 0 <= k + 5 - i < 5) for k in range(5)])\n",
-        r"limb 0 may reach 2\^63\.\d\d; promised is at most 2\^52 - 1; its largest part reaches 2\^63\.\d\d, from \S+:13: "
-        r"return \[low\[0\] \+ 19 \* high\[4\]\]",
+        r"limb 0 may reach 2\^63\.\d\d; promised is at most 2\^52 - 1; "
+        r"most of it comes from \S+:1[56]: return half_carried|most of it comes from \S+:16: a\[i\] \* a\[k \+ 5 - i\]",
         "carry or reduce once more",
     ),
     "value that does not fit the limbs": (
@@ -72,12 +73,12 @@ CASES: dict[str, tuple[str, str, str]] = {
     ),
     "more than the words asked for": (
         "@kernel\ndef sqr(a: loose) -> loose:\n    return (a[0] * a[0]).words(1) * 5  # here\n",
-        r"the value may reach just below 2\^108", "take 2 words",
+        r"the value may reach just below 2\^108, too much for 1 word", "take 2 words",
     ),
     "loop whose bounds grow": (
         "@kernel\ndef double(a: loose) -> loose:\n"
         "    return repeat(3, lambda x: [2 * limb for limb in x], a, invariant=loose)  # here\n",
-        r"the loop's bounds grow, after a pass: limb 0 may reach 2\^55 - 2; allowed is at most 2\^54 - 1",
+        r"the loop's bounds grow: after a pass limb 0 may reach 2\^55 - 2; allowed is at most 2\^54 - 1",
         "carry in the body",
     ),
     "loop that starts outside of its invariant": (
@@ -86,8 +87,8 @@ CASES: dict[str, tuple[str, str, str]] = {
         r"the loop starts outside of its invariant: limb 0 may reach 2\^54 - 1", "carry before the loop",
     ),
     "loop that promises less for no pass": (
-        "@kernel\ndef sqr(a: loose) -> tight:\n    return carry(carry([sum(a[i] * a[k - i] if i <= k else 19 * a[i] * a[5 + k - i]"
-        " for i in range(5)) for k in range(5)]))\n"
+        "@kernel\ndef sqr(a: loose) -> tight:\n    return carry(carry([sum(a[i] * a[k - i] if i <= k else "
+        "19 * a[i] * a[5 + k - i] for i in range(5)) for k in range(5)]))\n"
         "@kernel\ndef square_n(a: loose, n: Count) -> tight:\n    return repeat(n, sqr, a)  # here\n",
         r"for n = 0 the loop gives the state as it came: limb 0 may reach 2\^54 - 1; allowed is at most 2\^52 - 1",
         "give an empty=",
@@ -135,7 +136,8 @@ CASES: dict[str, tuple[str, str, str]] = {
         "Python cannot decide by this value", r"select\(bit, x, y\) chooses by it without a branch",
     ),
     "branch on a bit": (
-        "@kernel\ndef select(bit: Bit, a: tight, b: tight) -> tight:\n    if bit:  # here\n        return a\n    return b\n",
+        "@kernel\ndef select(bit: Bit, a: tight, b: tight) -> tight:\n"
+        "    if bit:  # here\n        return a\n    return b\n",
         "Python cannot decide by this value", "without a branch",
     ),
     "branch on equality": (
@@ -148,11 +150,13 @@ CASES: dict[str, tuple[str, str, str]] = {
         "it is no index and no Python int", "an address must not depend on a secret",
     ),
     "secret range": (
-        "@kernel\ndef square_n(a: tight, n: Count) -> tight:\n    for _ in range(n):  # here\n        a = carry(a)\n    return a\n",
+        "@kernel\ndef square_n(a: tight, n: Count) -> tight:\n"
+        "    for _ in range(n):  # here\n        a = carry(a)\n    return a\n",
         "it is no index and no Python int", "select",
     ),
     "shift by a secret": (
-        "@kernel\ndef mul_small(a: tight, c: Small(3)) -> fe.limbs_below(2**64):\n    return [limb << c for limb in a]  # here\n",
+        "@kernel\ndef mul_small(a: tight, c: Small(3)) -> fe.limbs_below(2**64):\n"
+        "    return [limb << c for limb in a]  # here\n",
         "shifts and splits take a fixed number of bits", "as an integer",
     ),
     "bit operation": (
@@ -176,7 +180,7 @@ CASES: dict[str, tuple[str, str, str]] = {
         "@kernel\ndef add(a: tight, b: tight) -> loose:\n    return [x + y for x, y in zip(a, b)]\n"
         "@kernel(computes=lambda a, b: a + b)\ndef mixed(a: tight, b: half.limbs_below(2**52)) -> loose:\n"
         "    return add(a, b)  # here\n",
-        "different fields are mixed: b of add is of curve25519, this is an element of p255", "limbs_of",
+        "different fields are mixed: b of add is of curve25519 .*, this is an element of p255", "limbs_of",
     ),
     "limb of another field given to a kernel": (
         "@kernel\ndef neg(a: tight) -> loose:\n    return [2**53 - x for x in a]\n"
@@ -187,8 +191,11 @@ CASES: dict[str, tuple[str, str, str]] = {
     "form of another field given to a kernel": (
         'mont = Field("curve25519", p, limbs=[51] * 5, montgomery=2**255)\nwide = mont.limbs_below(2**52)\n'
         "@kernel\ndef neg(a: wide) -> mont.limbs_below(2**54):\n    return [2**53 - x for x in a]\n"
-        "@kernel(computes=lambda a: -a)\ndef other_neg(a: tight) -> mont.limbs_below(2**54):\n    return neg(a)  # here\n",
-        "this is an element of curve25519 in another form", "to_mont and from_mont change form",
+        "@kernel(computes=lambda a: -a)\ndef other_neg(a: tight) -> mont.limbs_below(2**54):\n"
+        "    return neg(a)  # here\n",
+        r"a of neg is of curve25519 \(limbs of 51, 51, 51, 51, 51 bits, in Montgomery form\), this is an element of "
+        r"curve25519 \(limbs of 51, 51, 51, 51, 51 bits\)",
+        "to_mont and from_mont change form",
     ),
     "elements taken for numbers": (
         "@kernel\ndef mul(a: tight, b: tight) -> tight:\n    return carry(a * b)  # here\n",
@@ -237,7 +244,16 @@ CASES: dict[str, tuple[str, str, str]] = {
         r"select needs a bit, this value may lie anywhere between 0 and 2\^52 - 1", "at_least",
     ),
     "select of two lengths": (
-        "@kernel\ndef select_one(bit: Bit, a: tight) -> tight:\n    return a\n",
+        "@kernel(computes=lambda bit, a: a)\ndef select_one(bit: Bit, a: tight) -> tight:\n"
+        "    return select(bit, a, a[1:])  # here\n",
+        "select chooses between two of the same length", "two elements",
+    ),
+    "comparison of elements": (
+        "@kernel\ndef carry(a: tight) -> tight:\n    return a if a == [0] * 5 else carry(a)  # here\n",
+        "Python cannot decide by this value", "is_zero",
+    ),
+    "name near a known one": (
+        "@kernel\ndef select_one(bit: Bit, a: tight) -> tight:  # here\n    return a\n",
         "the kernel select_one does not say what it computes", "known name, such as select",
     ),
     "kernel that does not say what it computes": (
@@ -295,7 +311,9 @@ CASES: dict[str, tuple[str, str, str]] = {
         "neg has an argument named as its output out", "another name",
     ),
     "wrong limb widths": ('Field("f", p, limbs=[80] * 4)  # here\n', "80, 80, 80, 80", "1 to 64 bits"),
-    "too few limbs": ('Field("f", p, limbs=[51] * 4)  # here\n', "4 limbs of f hold 204 bits, the modulus has 255", "add a limb"),
+    "too few limbs": (
+        'Field("f", p, limbs=[51] * 4)  # here\n', "4 limbs of f hold 204 bits, the modulus has 255", "add a limb",
+    ),
     "even modulus": ('Field("f", 2**255, limbs=[64] * 4)  # here\n', "the modulus of f is", "odd primes"),
     "R that has no inverse": (
         'Field("f", 15, limbs=[8], montgomery=6)  # here\n', "montgomery=0x6 has a common factor", "a power of two",
@@ -341,7 +359,9 @@ CASES: dict[str, tuple[str, str, str]] = {
         "@kernel\ndef carry(a: tight) -> tight:\n    return [0.5 * x for x in a]  # here\n",
         "the script stops here with TypeError", "--debug",
     ),
-    "syntax error": ("@kernel\ndef carry(a: tight) -> tight\n    return a\n", "this is not Python: expected ':'", "mend"),
+    "syntax error": (
+        "@kernel\ndef carry(a: tight) -> tight\n    return a\n", "this is not Python: expected ':'", "mend",
+    ),
     "no kernel": ("x = 1\n", "this script has no kernel", "put @kernel above"),
 }  # fmt: skip
 
@@ -420,7 +440,7 @@ PLAIN: dict[str, tuple[str, Callable[[Kernel], object], str]] = {
     ),
     "too few words": (
         "@kernel\ndef sqr(a: tight) -> loose:\n    return (a[0] << 51).words(1) * 5\n",
-        lambda k: k(2**50), "is more than 1 words hold",
+        lambda k: k(2**50), "is too much for 1 word",
     ),
     "loop outside of its invariant": (
         "@kernel\ndef square_n(a: tight, n: Count) -> tight:\n"
@@ -436,7 +456,7 @@ PLAIN: dict[str, tuple[str, Callable[[Kernel], object], str]] = {
         lambda k: k(1, [1, 2]), "c of mul_small is a list of 2, a number is needed",
     ),
     "select by two": (
-        "@kernel\ndef select_by(a: tight) -> tight:\n    return select(2, a, a)\n".replace("@kernel", "@kernel(computes=abs)"),
+        "@kernel(computes=abs)\ndef select_by(a: tight) -> tight:\n    return select(2, a, a)\n",
         lambda k: k(1), "select needs a bit, not 2",
     ),
 }  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 import asmgen
 from asmgen import scripts
-from asmgen.errors import AsmgenError, UsageError
+from asmgen.errors import AsmgenError, Source, UsageError
 
 TEXT = """\
 from asmgen import Field, kernel
@@ -40,7 +40,12 @@ def test_selectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     symbols = [
         [kernel.signature.symbol for kernel in scripts.find(selectors)]
-        for selectors in (["mine.py"], ["./mine.py:add"], [str(path), f"{path}:neg"], ["curve25519_5x51.mul", "mine.py:add"])
+        for selectors in (
+            ["mine.py"],
+            ["./mine.py:add"],
+            [str(path), f"{path}:neg"],
+            ["curve25519_5x51.mul", "mine.py:add"],
+        )
     ]
     both = ["mine_neg", "mine_add"]
     assert symbols == [both, ["mine_add"], both, ["curve25519_5x51_mul", "mine_add"]]
@@ -94,13 +99,25 @@ def test_unreadable_scripts(tmp_path: Path) -> None:
 
 
 def test_installed_scripts_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installed package has its scripts inside; a checkout beside it. Their lines count as a script's either way."""
+    """An installed package has its scripts inside; a checkout beside it."""
     package = tmp_path / "asmgen"
     (package / "_kernels").mkdir(parents=True)
     (package / "_kernels" / "mine.py").write_text(TEXT)
     monkeypatch.setattr(scripts, "_PACKAGE", package)
     assert scripts.shipped() == ["mine"]
     assert [kernel.name for kernel in scripts.find(["mine"])] == ["neg", "add"]
+
+
+def test_installed_scripts_are_scripts() -> None:
+    """A fault in one names its own line, not that of the program which asked for it."""
+    package = Path(asmgen.__file__).parent
+    shipped = str(package / "_kernels" / "mine.py")
+    line = compile("from asmgen.errors import caller\nplace = caller()", shipped, "exec")
+    names: dict[str, object] = {}
+    exec(line, names)
+    assert names["place"] == Source(shipped, 2)
+    exec(compile("place = caller()", str(package / "mine.py"), "exec"), names)
+    assert isinstance(names["place"], Source) and names["place"].file == __file__
 
 
 def test_the_package_is_quick_to_import_and_brings_no_target() -> None:

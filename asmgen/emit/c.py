@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from asmgen.contracts import Signature
 from asmgen.emit import c_helpers, prose
 from asmgen.emit.c_body import body
 from asmgen.emit.header import wrapped
@@ -12,40 +14,55 @@ from asmgen.emit.origin import Origin, banner
 from asmgen.words import Program
 
 
+@dataclass(frozen=True)
+class Part:
+    """One function: its lines and the helpers that they call, with 128-bit integers and without."""
+
+    signature: Signature
+    wide: tuple[str, ...]
+    wide_helpers: frozenset[str]
+    plain: tuple[str, ...]
+    plain_helpers: frozenset[str]
+
+
 def emit(origin: Origin, programs: Sequence[Program]) -> str:
     """A C99 file that stands beside `<stem>.h` and exports the same functions as the assembly.
 
     Each function is there twice, with 128-bit integers and without; all inputs are read before an output is written.
     """
+    return join(origin, [part(program) for program in programs])
+
+
+def part(program: Program) -> Part:
+    """One function, to be joined with others of its file."""
+    wide, wide_helpers = body(program, wide=True)
+    plain, plain_helpers = body(program, wide=False)
+    return Part(program.signature, tuple(wide), frozenset(wide_helpers), tuple(plain), frozenset(plain_helpers))
+
+
+def join(origin: Origin, parts: Sequence[Part]) -> str:
+    """The file of these functions."""
     checked_prefix(origin.prefix)
-    wide = [body(program, wide=True) for program in programs]
-    plain = [body(program, wide=False) for program in programs]
-    everywhere, only_plain = set[str](), set[str]()
-    for _, helpers in wide:
-        everywhere |= helpers
-    for _, helpers in plain:
-        only_plain |= helpers
-    only_plain -= everywhere
-    parts = [
-        banner(origin, "portable C", [program.signature for program in programs]),
+    wide = c_helpers.needed(helper for part in parts for helper in part.wide_helpers)
+    plain = c_helpers.needed(helper for part in parts for helper in part.plain_helpers)
+    text = [
+        banner(origin, "portable C", [part.signature for part in parts]),
         f'#include "{origin.stem}.h"\n',
         c_helpers.PREAMBLE,
+        c_helpers.definitions(wide & plain),
+        "#if ASMGEN_WIDE\n",
+        c_helpers.definitions(wide - plain),
+        *(_function(origin, part.signature, part.wide) for part in parts),
+        "#else /* 64-bit integers alone */\n",
+        c_helpers.definitions(plain - wide),
+        *(_function(origin, part.signature, part.plain) for part in parts),
+        "#endif\n",
     ]
-    parts.append(c_helpers.definitions(everywhere & _all(plain)))
-    parts += ["#if ASMGEN_WIDE\n", c_helpers.definitions(everywhere - _all(plain))]
-    parts += [_function(origin, program, lines) for program, (lines, _) in zip(programs, wide, strict=True)]
-    parts += ["#else /* 64-bit integers alone */\n", c_helpers.definitions(only_plain)]
-    parts += [_function(origin, program, lines) for program, (lines, _) in zip(programs, plain, strict=True)]
-    parts.append("#endif\n")
-    return "\n".join(part for part in parts if part)
+    return "\n".join(each for each in text if each)
 
 
-def _all(bodies: Sequence[tuple[list[str], set[str]]]) -> set[str]:
-    return {helper for _, helpers in bodies for helper in helpers}
-
-
-def _function(origin: Origin, program: Program, lines: Sequence[str]) -> str:
-    head = wrapped(prose.prototype(program.signature, origin.prefix))
-    formula = prose.mathematics(program.signature)
+def _function(origin: Origin, signature: Signature, lines: Sequence[str]) -> str:
+    head = wrapped(prose.prototype(signature, origin.prefix))
+    formula = prose.mathematics(signature)
     note = f"/* {prose.harmless(formula)} */\n" if formula else ""
     return f"{note}{head}\n{{\n" + "\n".join(lines) + "\n}\n"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 from asmgen.contracts import Bytes, Signature
 from asmgen.emit import prose
+from asmgen.emit.c_demand import Demand, demand, readers
 from asmgen.emit.c_helpers import HELPERS
 from asmgen.emit.names import Namer, c_name
-from asmgen.emit.wide import NONE, Joined, Part, Product, Shifted, Wide, group
+from asmgen.emit.wide import NONE, Joined, Product, Shifted, Wide, group
 from asmgen.words import Bit, LoopOp, Op, Program, Term, Word
 
 _WIDTH = 110
@@ -29,72 +29,9 @@ def body(program: Program, *, wide: bool) -> tuple[list[str], set[str]]:
     return writer.lines, writer.helpers
 
 
-def all_ops(ops: Iterable[Op | LoopOp]) -> Iterable[Op]:
-    """Every operation, those inside loops too."""
-    for op in ops:
-        if isinstance(op, LoopOp):
-            yield from op.body
-            yield from op.empty
-        else:
-            yield op
-
-
-def readers(program: Program) -> dict[Word | Bit, int]:
-    """How often each value is read, in the whole program."""
-    count: dict[Word | Bit, int] = {}
-    terms: list[Term | Bit] = [] if program.returns is None else [program.returns]
-    for op in program.ops:
-        if isinstance(op, LoopOp):
-            terms += [op.count, *op.initial, *op.next, *op.empty_values]
-    for each in all_ops(program.ops):
-        terms += each.ins
-    for term in terms:
-        if not isinstance(term, int):
-            count[term] = count.get(term, 0) + 1
-    return count
-
-
-@dataclass
-class _Demand:
-    """How often the final statements read each value; of a wide number, as a term of another sum or in another way."""
-
-    values: dict[Word | Bit, int] = field(default_factory=dict)
-    terms: dict[Wide, int] = field(default_factory=dict)
-    others: dict[Wide, int] = field(default_factory=dict)
-
-    def value(self, term: Term | Bit | None) -> None:
-        if term is not None and not isinstance(term, int):
-            self.values[term] = self.values.get(term, 0) + 1
-
-    def part(self, part: Part) -> None:
-        if isinstance(part, Wide):
-            self.terms[part] = self.terms.get(part, 0) + 1
-        elif isinstance(part, Product):
-            self.value(part.x)
-            self.value(part.y)
-        elif isinstance(part, Joined):
-            self.value(part.high)
-            self.value(part.low)
-        elif isinstance(part, Shifted):
-            if isinstance(part.value, Wide):
-                self.other(part.value)
-            else:
-                self.value(part.value)
-        else:
-            self.value(part)
-
-    def other(self, wide: Wide) -> None:
-        self.others[wide] = self.others.get(wide, 0) + 1
-
-    def live(self, value: Word | Bit | None) -> bool:
-        return value is not None and value in self.values
-
-    def inline(self, wide: Wide) -> bool:
-        """Whether a wide number is only a term of one other sum, which may then hold all of it."""
-        return self.terms.get(wide) == 1 and wide not in self.others
-
-
 class _Writer:
+    """One function's statements as they are written: names given so far, lines, helpers called."""
+
     def __init__(self, signature: Signature, wide: bool) -> None:
         self.signature = signature
         self.wide = wide
@@ -103,7 +40,7 @@ class _Writer:
         self.depth = 1
         self.text: dict[Word | Bit | Wide, str] = {}
         self.groups = NONE
-        self.demand = _Demand()
+        self.demand = Demand()
         self.shown = ""
         self.bytes = {p.name: p.contract for p in signature.parameters if isinstance(p.contract, Bytes)}
         self.names = Namer(frozenset({*HELPERS, *(c_name(p.name) for p in signature.parameters)}))
@@ -157,7 +94,7 @@ class _Writer:
         before = self.demand
         if self.wide:
             self.groups = self.groups.joined(group(ops, self.uses))
-        self.demand = self.demands(ops, outside)
+        self.demand = demand(ops, outside, self.groups)
         for op in ops:
             if isinstance(op, LoopOp):
                 if any(self.demand.live(word) for word in op.results):
@@ -168,50 +105,6 @@ class _Writer:
                 self.remark(op)
                 self.statement(op)
         self.demand = before
-
-    def demands(self, ops: Sequence[Op | LoopOp], outside: Sequence[Term | Bit]) -> _Demand:
-        demand = _Demand()
-        for term in outside:
-            demand.value(term)
-        counted: set[Word] = set()
-
-        def narrow(words: Iterable[Word | Bit | None]) -> None:
-            for word in words:
-                if isinstance(word, Word) and demand.live(word) and word in self.groups.narrow and word not in counted:
-                    counted.add(word)
-                    demand.other(self.groups.narrow[word][0])
-
-        for op in reversed(ops):
-            if isinstance(op, LoopOp):
-                if any(demand.live(word) for word in op.results):
-                    for term in self.free(op):  # twice: what a loop reads gets a name
-                        demand.value(term)
-                        demand.value(term)
-                continue
-            if op in self.groups.wides:
-                wide = self.groups.wides[op]
-                narrow(word for word, (of, _) in self.groups.narrow.items() if of is wide)
-                if wide in demand.terms or wide in demand.others:
-                    for _, part in wide.terms:
-                        demand.part(part)
-            elif op not in self.groups.followers and any(demand.live(out) for out in op.outs):
-                if any(out in self.groups.narrow for out in op.outs if isinstance(out, Word)):
-                    narrow(op.outs)
-                else:
-                    for term in op.ins:
-                        demand.value(term)
-        return demand
-
-    @staticmethod
-    def free(loop: LoopOp) -> list[Term | Bit]:
-        """What a loop reads of the values outside."""
-        inside: set[Word | Bit] = set(loop.state)
-        found: list[Term | Bit] = [loop.count, *loop.initial]
-        for op in (*loop.body, *loop.empty):
-            inside.update(out for out in op.outs if out is not None)
-            found += op.ins
-        found += [*loop.next, *loop.empty_values]
-        return [term for term in found if isinstance(term, int) or term not in inside]
 
     # ---- values ----
 
@@ -309,7 +202,7 @@ class _Writer:
 
     def operands(self, op: Op) -> list[str]:
         """An operation's operands; one of them at least has 64 bits, and what is shifted has."""
-        plain = op.kind not in ("shl", "shr", "funnel") and not all(isinstance(term, int) for term in op.ins)
+        plain = op.kind not in ("shl", "shr", "funnel") and not all(isinstance(term, int) for term in op.ins[:2])
         return [constant(x, plain=plain) if isinstance(x, int) else self.term(x) for x in op.ins]
 
     def expression(self, op: Op) -> str:

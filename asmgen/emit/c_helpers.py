@@ -85,6 +85,15 @@ static inline void store_bytes(uint8_t *bytes, int length, uint64_t x)
         bytes[i] = (uint8_t)(x >> (8 * i) & 255);
 }
 """, ()),
+    "wipe": ("""\
+/* Zeros over what may have been secret; what the compiler has put elsewhere is out of reach. */
+static inline void wipe(uint64_t *words, int count)
+{
+    volatile uint64_t *word = words;
+    while (count-- > 0)
+        *word++ = 0;
+}
+""", ()),
     "add_carry": ("""\
 /* x + y + carry modulo 2^64, and the carry out of it. */
 static inline uint64_t add_carry(uint64_t x, uint64_t y, uint64_t carry, uint64_t *carry_out)
@@ -146,12 +155,18 @@ static inline uint64_t multiply(uint64_t x, uint64_t y, uint64_t *high)
 }  # fmt: skip
 
 
-def definitions(needed: Iterable[str]) -> str:
-    """The functions that are needed, and those that they call, in the order of this file."""
+def needed(names: Iterable[str]) -> frozenset[str]:
+    """These functions, and those that they call."""
     found: set[str] = set()
-    pending = sorted(needed)
+    pending = list(names)
     while pending:
         name = pending.pop()
         found.add(name)
         pending += HELPERS[name][1]
-    return "\n".join(text for name, (text, _) in HELPERS.items() if name in found)
+    return frozenset(found)
+
+
+def definitions(names: Iterable[str]) -> str:
+    """The functions of these names, in the order of this file, in which none calls a later one."""
+    wanted = set(names)
+    return "\n".join(text for name, (text, _) in HELPERS.items() if name in wanted)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 
+from asmgen.contracts import Signature
 from asmgen.emit import prose
 from asmgen.emit.formats import ELF, MACH_O, MACHINES, macros, property_note
 from asmgen.emit.names import c_name, checked_prefix
@@ -15,10 +18,20 @@ from asmgen.routine import Cfi, Code
 from asmgen.targets.conventions import convention
 from asmgen.targets.row import Instruction, Label, Register
 
-_COMMENT_COLUMN = 48
+_COMMENT_COLUMN, _RESULT_WIDTH = 40, 20
 _ALIGNMENT = 5  #: functions start at multiples of 2^5 bytes
 _STACK_POINTERS = frozenset({"rsp", "sp"})
 _NO_CHANGE = frozenset({"xzr", "rip"})
+
+
+@dataclass(frozen=True)
+class Part:
+    """One routine as text, and what its file says about all of them together."""
+
+    signature: Signature
+    text: str
+    features: tuple[str, ...]  #: CPU features that its instructions need
+    bits: int  #: of .note.gnu.property
 
 
 def emit(origin: Origin, codes: Sequence[Code]) -> str:
@@ -27,21 +40,31 @@ def emit(origin: Origin, codes: Sequence[Code]) -> str:
     Everything is inside a test for the machine, so that a build may hand the file to every compiler it has. Raises
     AsmgenError for a prefix that no C name starts with.
     """
+    return join(origin, [part(origin, code) for code in codes])
+
+
+def part(origin: Origin, code: Code) -> Part:
+    """One routine, to be joined with others of its file."""
+    text = "\n".join(_routine(origin, code))
+    return Part(code.signature, text, tuple(features_of([code])), property_bits(origin.target, [code]))
+
+
+def join(origin: Origin, parts: Sequence[Part]) -> str:
+    """The file of these routines."""
     checked_prefix(origin.prefix)
     machine = MACHINES[origin.target]
-    need = f"Needs {needs(origin.target, features_of(codes))}."
-    signatures = [code.signature for code in codes]
+    need = f"Needs {needs(origin.target, sorted({each for part in parts for each in part.features}))}."
     text = [
-        banner(origin, CALLS[origin.target], signatures, more=[need]),
+        banner(origin, CALLS[origin.target], [part.signature for part in parts], more=[need]),
         f"#if {machine.test}",
         "",
         *macros(origin.prefix, hidden=not origin.visible),
         "",
         "\t.text",
     ]
-    for code in codes:
-        text += ["", *_routine(origin, code)]
-    bits = property_bits(origin.target, codes)
+    for each in parts:
+        text += ["", each.text]
+    bits = reduce(and_, (part.bits for part in parts), machine.landing_bit | machine.return_bit)
     text += ["", f"#if {MACH_O.test}", "\t.subsections_via_symbols"]
     if bits:
         text += [f"#elif {ELF.test}", *property_note(machine, bits)]
@@ -59,7 +82,8 @@ def property_bits(target: str, codes: Sequence[Code]) -> int:
     """Bits of .note.gnu.property that hold for all routines.
 
     The landing bit: each starts with an instruction that indirect calls may arrive at. The return bit: on amd64
-    always, since calls and returns are paired; on arm64 when each routine that calls another signs its return address.
+    always, since calls and returns are paired; on arm64 when each routine that keeps its return address in memory, or
+    calls another, signs it.
     """
     machine = MACHINES[target]
     bits = machine.landing_bit | machine.return_bit
@@ -68,8 +92,8 @@ def property_bits(target: str, codes: Sequence[Code]) -> int:
         names = {item.row.name for item in instructions}
         if not instructions or instructions[0].row.name not in machine.landing:
             bits &= ~machine.landing_bit
-        calls = any(item.row.control == "call" for item in instructions)
-        if target == "arm64" and calls and not {"paciasp", "autiasp"} <= names:
+        kept = "x30" in code.saved or any(item.row.control == "call" for item in instructions)
+        if target == "arm64" and kept and not {"paciasp", "autiasp"} <= names:
             bits &= ~machine.return_bit
     return bits
 
@@ -116,19 +140,16 @@ def _routine(origin: Origin, code: Code) -> Iterator[str]:
     yield f"\tFUNCTION({name})"
     yield f"\t.p2align\t{_ALIGNMENT}"
     yield f"SYMBOL({name}):"
-    has_frame = any(isinstance(item, Cfi) and "startproc" in item.text for item in code.items)
-    if not has_frame:
-        yield "\t.cfi_startproc"
+    yield "\t.cfi_startproc"
     yield from _body(code)
-    if not has_frame:
-        yield "\t.cfi_endproc"
+    yield "\t.cfi_endproc"
     yield f"\tSIZE({name})"
 
 
 def _body(code: Code) -> Iterator[str]:
     own = {item.name for item in code.items if isinstance(item, Label)}
     shown = ""
-    for item in code.items:
+    for index, item in enumerate(code.items):
         if isinstance(item, Cfi):
             yield f"\t{item.text}"
         elif isinstance(item, Label):
@@ -136,9 +157,19 @@ def _body(code: Code) -> Iterator[str]:
             shown = ""
         else:
             line = prose.script_line(item.source.text) if item.source else ""
-            comment = "  ".join(part for part in (prose.harmless(item.note), line if line != shown else "") if part)
-            shown = line or shown
-            yield aligned("\t" + spelled(item, code, own), comment)
+            remark = prose.harmless(made(code, index) or item.note)
+            if line not in ("", shown):
+                remark, shown = f"{remark:{_RESULT_WIDTH}} {line}", line
+            yield aligned("\t" + spelled(item, code, own), remark)
+
+
+def made(code: Code, index: int) -> str:
+    """What the allocator calls the results of the item at `index`; by register where there are two."""
+    item = code.items[index]
+    held = code.holds[index] if index < len(code.holds) else {}
+    written = dict.fromkeys(item.written) if isinstance(item, Instruction) else {}
+    found = {each.name: held[each] for each in written if isinstance(each, Register) and each in held}
+    return " ".join(found.values() if len(found) == 1 else (f"{name}={text}" for name, text in found.items()))
 
 
 def spelled(item: Instruction, code: Code, own: set[str]) -> str:

@@ -7,10 +7,10 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from asmgen.contracts import Bytes, Element, Parameter, Signature
+from asmgen.contracts import Bytes, Element, Parameter, Signature, Table, elements
 from asmgen.emit.names import c_name
 from asmgen.field import Field
-from asmgen.meanings import MEANINGS
+from asmgen.meanings import meaning_of
 from asmgen.polynomial import integer_text
 
 _MOST_POWERS = 6
@@ -66,9 +66,8 @@ def fields_of(signatures: Sequence[Signature]) -> list[Field]:
     """The fields of the arguments, each once, in order of appearance."""
     found: dict[str, Field] = {}
     for signature in signatures:
-        for parameter in signature.parameters:
-            if isinstance(parameter.contract, Element):
-                found.setdefault(parameter.contract.field.name, parameter.contract.field)
+        for element in elements(signature.parameters):
+            found.setdefault(element.field.name, element.field)
     return list(found.values())
 
 
@@ -78,6 +77,8 @@ def declaration(parameter: Parameter, *, output: bool) -> str:
     const = "" if output else "const "
     if isinstance(contract, Element):
         return f"{const}uint64_t {name}[{contract.words}]"
+    if isinstance(contract, Table):
+        return f"{const}uint64_t {name}[{contract.count} * {contract.element.words}]"
     if isinstance(contract, Bytes):
         return f"{const}uint8_t {name}[{contract.length}]"
     return f"uint64_t {name}"
@@ -93,17 +94,17 @@ def prototype(signature: Signature, prefix: str = "") -> str:
 
 def mathematics(signature: Signature) -> str:
     """What the kernel computes in one line: the formula of a well-known name, else the docstring's first line."""
-    meaning = MEANINGS.get(signature.kernel)
     kinds = tuple(each.contract.kind for each in signature.inputs)
     gives = tuple(each.contract.kind for each in signature.outputs) + ("bit",) * signature.returns_bit
-    if meaning is None or not meaning.fits(kinds, gives):
+    meaning = meaning_of(signature.kernel, kinds, gives)
+    if meaning is None:
         return first_line(signature.doc)
     given = [name for name in inspect.signature(meaning.function).parameters if name != "p"]
     names = dict(zip(given, (c_name(each.name) for each in signature.inputs), strict=False))
-    formula = re.sub(r"\b[a-z]+\b", lambda found: names.get(found[0], found[0]), meaning.text)
-    if signature.returns_bit:
-        return f"returns {formula}"
-    return f"{c_name(signature.outputs[0].name)} = {formula}" + ("  (modulo p)" if meaning.gives == "element" else "")
+    formulas = [re.sub(r"\b[a-z]\w*\b", lambda found: names.get(found[0], found[0]), text) for text in meaning.texts]
+    stored = [f"{c_name(p.name)} = {text}" for p, text in zip(signature.outputs, formulas, strict=False)]
+    returned = [f"returns {formulas[-1]}"] if signature.returns_bit else []
+    return ", ".join([*stored, *returned]) + ("  (modulo p)" if "element" in gives else "")
 
 
 def first_line(doc: str) -> str:
@@ -116,6 +117,8 @@ def bound(parameter: Parameter) -> str:
     contract = parameter.contract
     if isinstance(contract, Element):
         return _element(contract)
+    if isinstance(contract, Table):
+        return f"{contract.count} elements one after another, each with {_element(contract.element)}"
     if isinstance(contract, Bytes):
         return f"{contract.length} bytes, one integer, {contract.order} endian"
     if contract.kind == "count":
@@ -161,7 +164,7 @@ def promises(signatures: Sequence[Signature]) -> list[str]:
             "Buffers that overlap in part are not allowed. Pointers to words are aligned to 8 bytes as C wants it."
         )
     counts = sorted({c_name(p.name) for s in signatures for p in s.inputs if p.contract.kind == "count"})
-    public = f" Public are: {', '.join(counts)}." if counts else ""
+    public = f" Public: {', '.join(counts)}." if counts else ""
     lines.append(
         "Constant time: no branch, no address and no instruction of varying time depends on a value, where the CPU "
         "multiplies, adds, shifts and selects in constant time." + public
@@ -195,7 +198,7 @@ def _wrapped(line: str, width: int) -> Iterator[str]:
 
 def harmless(text: str) -> str:
     """Text that ends no comment and is nothing to an assembler or preprocessor that sees it: ASCII, no `;`, no `#`."""
-    plain = text.encode("ascii", "backslashreplace").decode()
+    plain = text.replace("…", "..").encode("ascii", "backslashreplace").decode()
     return plain.replace("*/", "* /").replace("/*", "/ *").replace(";", ",").replace("#", "No.").rstrip("\\")
 
 

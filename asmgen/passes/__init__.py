@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from asmgen.errors import UsageError
+from asmgen.kernel import Kernel
 from asmgen.nodes import Traced
 from asmgen.passes.allocate import allocate
+from asmgen.passes.calling import calling
 from asmgen.passes.estimate import cycles
 from asmgen.passes.frame import frame
 from asmgen.passes.handwritten import handwritten
@@ -17,13 +20,17 @@ from asmgen.passes.schedule import Freedom, schedule
 from asmgen.passes.select import run_selection
 from asmgen.passes.select_amd64 import Amd64
 from asmgen.passes.select_arm64 import Arm64
+from asmgen.passes.storage import storage
+from asmgen.program import Program as ScriptProgram
 from asmgen.routine import Allocated, Code, Routine
+from asmgen.steps import Steps
+from asmgen.targets.conventions import convention
 from asmgen.targets.cores import core
 from asmgen.targets.row import Instruction
 from asmgen.words import Program
 
 if TYPE_CHECKING:
-    from asmgen.kernel import Kernel
+    from asmgen.function import Function
 
 SELECTORS = {"amd64": Amd64, "arm64": Arm64}
 TARGETS = tuple(SELECTORS)
@@ -36,7 +43,7 @@ FEATURES: dict[str, dict[str, frozenset[str]]] = {
 
 #: Registers that the scheduler counts on, and how far it may move things: the order of the script, a little, and
 #: freely.
-ROOM = {"amd64": 14, "arm64": 27}
+ROOM = {"amd64": 11, "arm64": 15}
 WINDOWS = (0, 6, 16)
 
 
@@ -60,14 +67,17 @@ class Options:
 
 @dataclass(frozen=True)
 class Stages:
-    """A kernel after each pass; Where instructions were written by hand, `values` and `words` are the description
-    only."""
+    """A kernel after each pass; where instructions were written by hand, `values` and `words` are the description
+    only.
 
-    values: Traced
-    words: Program
-    select: Routine
-    schedule: Routine
-    allocate: Allocated
+    Of a program `values` are its calls, and it has no more before its `frame`.
+    """
+
+    values: Traced | Steps
+    words: Program | None
+    select: Routine | None
+    schedule: Routine | None
+    allocate: Allocated | None
     frame: Code
 
 
@@ -81,8 +91,25 @@ def select(program: Program, options: Options) -> Routine:
     return run_selection(SELECTORS[options.target], program, options.target, options.instruction_sets)
 
 
-def compile_stages(kernel: Kernel, options: Options) -> Stages:
-    """A kernel by every pass. Of several schedules the one with the fewest instructions is taken, then the shortest."""
+def compile_stages(function: Function, options: Options) -> Stages:
+    """A kernel by every pass; a program by its own, for which the kernels that it calls are compiled too."""
+    if isinstance(function, ScriptProgram):
+        return compile_program(function, options, lambda callee: compile_kernel(callee, options).stack)
+    assert isinstance(function, Kernel)
+    return _by_every_pass(function, options)
+
+
+def compile_program(program: ScriptProgram, options: Options, stack_of: Callable[[Function], int]) -> Stages:
+    """A program's routine; `stack_of` tells the bytes of stack that a routine which it calls uses."""
+    steps = program.steps
+    rules = convention(None, options.target)
+    below = max((stack_of(callee) + rules.return_address for callee in program.callees), default=0)
+    code = calling(steps, storage(steps), options.target, below, wipe=program.wipe)
+    return Stages(steps, None, None, None, None, code)
+
+
+def _by_every_pass(kernel: Kernel, options: Options) -> Stages:
+    """Of several schedules the one with the fewest instructions is taken, then the shortest."""
     traced = kernel.trace()
     words = lower(traced)
     if options.target in kernel.explicit:
@@ -106,9 +133,10 @@ def count(code: Code) -> int:
     return sum(isinstance(item, Instruction) for item in code.items)
 
 
-def compile_kernel(kernel: Kernel, options: Options) -> Code:
-    """The finished routine."""
-    return compile_stages(kernel, options).frame
+@cache
+def compile_kernel(function: Function, options: Options) -> Code:
+    """The finished routine of a kernel or a program."""
+    return compile_stages(function, options).frame
 
 
 #: The passes in order, by the names that `show --after` takes.

@@ -22,7 +22,7 @@ from asmgen.targets.conventions import Convention, convention
 from asmgen.targets.row import FRAME, Memory, Register, Virtual
 
 #: Tried one after the other when values had to leave registers, and the best one kept.
-_POLICIES = (Policy(), Policy(ease=4.0), Policy(pair_ahead=False))
+_POLICIES = (Policy(), Policy(ease=4.0), Policy(pair_ahead=False), Policy(keep_pointers=True))
 
 
 def allocate(

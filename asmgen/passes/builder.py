@@ -22,17 +22,18 @@ def derived(kind: str, ins: Sequence[Part]) -> str:
     if not names:
         return ""
     first = names[0]
+    whole = names[-1] if kind == "funnel" else first
+    if any(sign in whole for sign in "+-*<"):
+        whole = f"({whole})"
     match kind:
         case "mul":
             return "*".join(names) if sum(map(len, names)) <= 16 else ""
-        case "add":
-            return first if first.endswith("+…") else f"{first}+…"
-        case "sub":
-            return first if first.endswith("-…") else f"{first}-…"
+        case "add" | "sub":
+            return first if first.endswith("..") else f"{first}.."
         case "shr" | "sar" | "funnel":
-            return f"({names[-1]}).high" if kind == "funnel" else f"({first}).high"
+            return f"{whole}.high"
         case "and":
-            return f"({first}).low"
+            return f"{whole}.low"
         case "shl":
             return f"{first}<<"
     return ""
@@ -136,9 +137,11 @@ class Builder:
         """1 - bit."""
         if isinstance(bit, int):
             return 1 - bit
-        out = Bit(self._next())
-        self.ops.append(Op("flip", (bit,), (out,), source=self.source))
-        return out
+        if ("flip", bit) not in self._bits:
+            out = Bit(self._next())
+            self.ops.append(Op("flip", (bit,), (out,), source=self.source))
+            self._bits["flip", bit], self._bits["flip", out] = out, bit
+        return self._bits["flip", bit]
 
     def select(self, part: Part, x: Part, y: Part) -> Part:
         """x if the bit is 1, else y."""
@@ -147,7 +150,17 @@ class Builder:
             return x if bit else y
         if x is y or (isinstance(x, int) and x == y):
             return x
+        if isinstance(x, int) and isinstance(y, int) and 0 in (x, y):
+            return self.masked(bit if x else self.flip(bit), x or y)
         return self.op("select", bit, self.as_word(x), self.as_word(y), bound=max(most(x), most(y)))
+
+    def masked(self, bit: Bit | int, constant: int) -> Part:
+        """The constant if the bit is 1, else 0."""
+        assert isinstance(bit, Bit)
+        if constant == 1:
+            return bit
+        mask = self.op("mask", bit)
+        return mask if constant == MASK else self.op("and", mask, constant, bound=constant)
 
     def product(self, x: Term, y: Term, count: int, bound: int) -> list[Part]:
         """The low `count` words of x * y, one or two; `bound` is known of the product."""
@@ -201,6 +214,11 @@ class Builder:
         and its carry is whether the old one was not zero.
         """
         result = list(total) + [0] * (size - len(total))
+        row = list(row)
+        # A lone carry further up becomes a word now, while it is still in its flag: the chain brings a carry of its own.
+        for i in range(offset + 1, size):
+            if i - offset < len(row):
+                result[i], row[i - offset] = self.as_word(result[i]), self.as_word(row[i - offset])
         carry: Bit | int = 0
         for i in range(offset, size):
             x, y = result[i], row[i - offset] if i - offset < len(row) else 0

@@ -192,17 +192,35 @@ class _Lowering:
     def square(self, x: Node, count: int, node: Node) -> list[Part]:
         """Cross products once, doubled by adding the sum to itself, then the squares in one chain."""
         words = [self.build.as_word(part) for part in self.words(x, words_for(x.interval))]
-        n = len(words)
-        total: list[Part] = []
-        for i in range(n - 1):
-            total = self.row(total, words[i], words[i + 1 :], 2 * i + 1, min(count, n + i + 1), False)
-        most = x.interval.high**2
+        total = self.crossed(words, count)
         total = total + [0] * (count - len(total))
         doubled = self.build.chain(total, total[1:], 1, count, False)
         squares: list[Part] = []
         for word in words:
             squares += self.build.product(word, word, 2, MASK**2)
-        return self.build.chain(doubled, squares[:count], 0, count, False, top=most >> 64 * (count - 1))
+        return self.build.chain(doubled, squares[:count], 0, count, False, top=x.interval.high**2 >> 64 * (count - 1))
+
+    def crossed(self, words: Sequence[Term], count: int) -> list[Part]:
+        """The low words of the sum of words[i] * words[j] * 2^(64 (i + j)) over i < j.
+
+        Of up to four words the products are laid beside each other: one layer with 1, 3, 5… at its lowest places, one
+        with 2, 4…, and so on, each added in one chain; that takes fewer additions than row by row. The shortest layer
+        comes first: the top of the next one takes in its carry.
+        """
+        n = len(words)
+        total: list[Part] = []
+        if n > 4 or count < 2 * n - 1:
+            for i in range(n - 1):
+                total = self.row(total, words[i], words[i + 1 :], 2 * i + 1, min(count, n + i + 1), False)
+            return total
+        for start in range(n - 1, 0, -1):
+            layer: list[Part] = []
+            for at in range(start, 2 * n - 1 - start, 2):
+                # Of the pairs that meet at this place, each layer of the same parity takes another one.
+                i = max(0, at - n + 1) + (start - 1) // 2
+                layer += (self.build.product(words[i], words[at - i], 2, MASK**2) + [0])[:2]
+            total = self.build.chain(total, layer, start, 2 * n - 1, False)
+        return total
 
     def add_product(
         self, total: list[Part], product: Node, count: int, most: int | None, subtract: bool, node: Node

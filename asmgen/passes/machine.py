@@ -11,7 +11,7 @@ from functools import cache
 
 from asmgen.errors import AsmgenError
 from asmgen.targets import amd64, arm64
-from asmgen.targets.row import Instruction, Label, Memory, Operand, Register, Row, Slot
+from asmgen.targets.row import FRAME, Instruction, Label, Memory, Operand, Register, Row, Slot
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,46 @@ class Machine:
         return self.make(self.move_row, into, source, note=note)
 
     def load(self, into: Register, place: Memory, note: str = "") -> Instruction:
-        return self.make(self.load_row, into, place, note=note)
+        return self.make(self._reaching(self.load_row, place), into, place, note=note)
 
     def store(self, source: Register, place: Memory, note: str = "") -> Instruction:
         operands = (source, place) if self.store_value == 0 else (place, source)
-        return self.make(self.store_row, *operands, note=note)
+        return self.make(self._reaching(self.store_row, place), *operands, note=note)
+
+    def _reaching(self, row: str, place: Memory) -> str:
+        """On arm64 the row for any small offset, where the usual one takes multiples of 8 only."""
+        if self.name == "arm64" and (place.offset % 8 or place.offset < 0) and place.base != FRAME:
+            return {"ldr": "ldur", "str": "stur"}[row]
+        return row
+
+    def load_byte(self, into: Register, place: Memory, note: str = "") -> Instruction:
+        """The byte at `place`, the rest of the register zero."""
+        return self.make("movzbl_rm" if self.name == "amd64" else "ldrb", into, place, note=note)
+
+    def store_byte(self, source: Register, place: Memory, note: str = "") -> Instruction:
+        """The low byte of a register."""
+        operands = (place, source) if self.name == "amd64" else (source, place)
+        return self.make("movb_mr" if self.name == "amd64" else "strb", *operands, note=note)
+
+    def store_number(self, value: int, place: Memory, scratch: Register, note: str = "") -> tuple[Instruction, ...]:
+        """A constant word to memory, through a register where it must be."""
+        if self.name == "amd64" and -(2**31) <= value - (value >> 63 << 64) < 2**31:
+            return (self.make("mov_mi", place, value - (value >> 63 << 64), note=note),)
+        if self.name == "arm64" and value == 0:
+            return (self.store(self.registers["xzr"], place, note),)
+        return (*self.constant(scratch, value), self.store(scratch, place, note))
+
+    def address(self, into: Register, place: Memory, note: str = "") -> Instruction:
+        """The address of a place at a fixed distance, below 4096 bytes, from a register or from the slots."""
+        if self.name == "amd64":
+            return self.make("lea_rm", into, place, note=note)
+        assert isinstance(place.base, Register)
+        return self.make("add_imm", into, place.base, place.offset, note=note)
+
+    def call(self, symbol: str, note: str = "") -> Instruction:
+        """A call of another routine; on arm64 the return address goes to x30."""
+        operands = (Label(symbol),) if self.name == "amd64" else (Label(symbol), self.registers["x30"])
+        return self.make("call_l" if self.name == "amd64" else "bl", *operands, note=note)
 
     def load_pair(self, low: Register, high: Register, place: Memory, note: str = "") -> Instruction:
         """The word at `place` and the one after it; only where `pairs`."""

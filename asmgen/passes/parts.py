@@ -103,8 +103,16 @@ def _through(registers: Registers, ring: Ring) -> list[Virtual]:
         for value in (*context.constants, *context.homes)
         if value not in registers.where and value not in registers.slots and _inside_uses(registers, ring, value)
     ]
-    found = [value for value in dict.fromkeys([*present, *absent]) if registers.needed(value, ring.head + 1) != NEVER]
+    found = [value for value in dict.fromkeys([*present, *absent]) if _lives(registers, value, ring.head + 1)]
     return sorted(found, key=lambda value: -_inside_uses(registers, ring, value))
+
+
+def _lives(registers: Registers, value: Virtual, position: int) -> bool:
+    """Whether the value is needed from the position on, or is a pointer to words that are: they may have to be read again."""
+    if registers.needed(value, position) != NEVER:
+        return True
+    homes = registers.context.lives.bases.get(value, ())
+    return registers.open and any(registers.uses_from(home, position) != NEVER for home in homes)
 
 
 def _first_parked(registers: Registers, ring: Ring) -> frozenset[Virtual]:
@@ -137,6 +145,7 @@ def _attempt(before: Registers, ring: Ring, head: Label, parked: frozenset[Virtu
     registers.reserved |= frozenset(slots)
     shuffle(registers, wanted, slots)
     _meet(registers, meeting)
+    _pledge(registers, meeting, ring.end)
     registers.emit(head)
     entry = len(registers.items)
 
@@ -160,7 +169,7 @@ def _attempt(before: Registers, ring: Ring, head: Label, parked: frozenset[Virtu
         kept | {result.get(value, value): slot for value, slot in meeting.slots.items()},
     ))  # fmt: skip
     registers.now = ring.end + 1
-    registers.reserved = before.reserved
+    registers.reserved, registers.pledged = before.reserved, before.pledged
     registers.sweep(ring.end + 1)
     candidates = [
         value
@@ -180,7 +189,10 @@ def _plan(registers: Registers, ring: Ring, parked: frozenset[Virtual]) -> tuple
     through = _through(registers, ring)
     chosen: dict[Register, Virtual] = {}
     rest: list[Virtual] = []
-    for value in [*state, *(each for each in through if each not in parked)]:
+    if not _parkable(registers, ring, loop.count):
+        held = [register for register in registers.where.get(loop.count, ()) if register in context.pool]
+        chosen[held[0] if held else context.pool[0]] = loop.count
+    for value in [*state, *(each for each in through if each not in parked and each not in chosen.values())]:
         source = initial.get(value, value)
         copied = value in initial and registers.needed(source, ring.head + 1) != NEVER
         place = next((each for each in registers.where.get(source, ()) if each in context.pool and each not in chosen), None)
@@ -194,6 +206,8 @@ def _plan(registers: Registers, ring: Ring, parked: frozenset[Virtual]) -> tuple
             chosen[free] = value
     slots = {value: slot for value, slot in registers.slots.items() if value in through}
     placed = set(chosen.values())
+    if loop.count in placed:
+        slots.pop(loop.count, None)  # it changes from pass to pass
     for value in [*loop.state, *through]:
         if value in placed or value in slots or (value not in initial and registers.recoverable(value)):
             continue
@@ -210,6 +224,13 @@ def _slot_for(registers: Registers, value: Virtual, taken: Iterable[int]) -> int
     slot = next(slot for slot in range(len(taken) + 1) if slot not in taken)
     registers.top = max(registers.top, slot + 1)
     return slot
+
+
+def _pledge(registers: Registers, meeting: Meeting, position: int) -> None:
+    """Keep pointers to homes up to where they are wanted again, even while all their words are in registers."""
+    for value in (*meeting.registers.values(), *meeting.slots):
+        if value in registers.context.lives.bases:
+            registers.pledged[value] = position
 
 
 def _meet(registers: Registers, meeting: Meeting) -> None:
@@ -257,6 +278,7 @@ def place_fork(registers: Registers, fork: Fork, tally: Tally) -> None:
     _shuffle_to(then, meeting, value)
 
     otherwise.now = fork.then_end + 1
+    _pledge(otherwise, meeting, fork.otherwise_end)
     otherwise.sweep(otherwise.now)
     otherwise.reserved |= frozenset(meeting.slots.values())
     value = dict(zip(branch.result, branch.otherwise_values, strict=True))
@@ -302,7 +324,7 @@ def _plan_join(before: Registers, then: Registers, fork: Fork) -> Meeting:
     through = [
         each
         for each in dict.fromkeys([*then.where, *then.slots])
-        if then.needed(each, fork.then_end + 1) != NEVER and (each in before.where or not then.recoverable(each) or each in then.slots)
+        if _lives(then, each, fork.then_end + 1) and (each in before.where or not then.recoverable(each) or each in then.slots)
     ]
     chosen: dict[Register, Virtual] = {}
     rest: list[Virtual] = []

@@ -104,14 +104,14 @@ class _Placing:
             self.bring(value, register)
         for index, value, register in shape.fixed_reads:
             self.operands[index] = register
-        for index, value, register in shape.fixed_outs:
-            self.rescue(register)
-            self.given[register] = value
-            self.operands[index] = register
         for index, memory in shape.addresses:
             self.operands[index] = self.address(memory)
         for index, value in shape.reads:
             self.operands[index] = self.operand(index, value)
+        for index, value, register in shape.fixed_outs:
+            self.rescue(register)
+            self.given[register] = value
+            self.operands[index] = register
         for index, tied, fixed in shape.ties:
             self.operands[index] = self.tie(index, tied, fixed)
         registers.drop_dead(shape.needs, registers.now + 1)
@@ -123,6 +123,7 @@ class _Placing:
             registers.clear(register)
             if registers.needed(value, registers.now + 1) != NEVER:
                 registers.put(register, value)
+        registers.drop_pointers(shape.needs, registers.now + 1)
 
     # ---- what is read ----
 
@@ -169,34 +170,30 @@ class _Placing:
         registers.clear(register)
 
     def rescue(self, register: Register) -> None:
-        """Before a fixed register is written: what it holds and is needed later goes elsewhere."""
+        """Before a fixed register is written, and after all operands have their places: what is needed later goes elsewhere."""
         registers = self.registers
         value = registers.held.get(register)
         after = registers.now + 1
-        if value is None or len(registers.where[value]) > 1 or registers.needed(value, after) == NEVER:
-            return
-        if not (registers.recoverable(value) and registers.soft_from(value, after)):
-            into = registers.find(value, self.avoid_fixed())
-            if into is not None:
-                registers.move(value, into)
-            elif not registers.recoverable(value):
-                registers.spill(value)
+        if value is not None and len(registers.where[value]) == 1 and registers.needed(value, after) != NEVER:
+            if not (registers.recoverable(value) and registers.soft_from(value, after)):
+                into = registers.find(value, self.avoid_fixed())
+                if into is not None:
+                    registers.move(value, into)
+                elif not registers.recoverable(value):
+                    registers.spill(value)
+        registers.clear(register)
 
     def reach(self, value: Virtual) -> Register:
         """A register that holds the value now."""
         registers = self.registers
         places = registers.where.get(value)
         if places is None:
-            register = registers.take(value, self.avoid() - self.dying_outs())
+            register = registers.take(value, self.avoid())
             registers.fetch(value, register)
         else:
             register = next((each for each in places if each in self.pinned), places[0])
         self.pinned[register] = None
         return register
-
-    def dying_outs(self) -> set[Register]:
-        """Registers that are only written: a value that is not needed afterwards may pass through them."""
-        return {register for register in self.given if register not in self.registers.held and register not in self.pinned}
 
     def address(self, memory: Memory) -> Memory:
         """The memory operand with its registers."""
@@ -236,9 +233,9 @@ class _Placing:
                 registers.slots[target] = slot
                 self.row = form
                 return Memory(FRAME, 8 * slot)
-            register = registers.take(target, self.avoid() - self.dying_outs())
+            register = registers.take(target, self.avoid())
             registers.fetch(source, register)
-        self.pinned[register] = None
+        registers.clear(register)
         self.given[register] = target
         return register
 

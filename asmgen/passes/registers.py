@@ -19,6 +19,7 @@ class Policy:
 
     ease: float = 0.25
     pair_ahead: bool = True  #: load a neighboring word along with one that is needed, while registers are free
+    keep_pointers: bool = False  #: hold a pointer as long as its words are needed, so that they can be read again
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Registers:
     snapshots: list[dict[Register, Virtual]] = field(default_factory=list)
     top: int = 0  #: slots used so far
     reserved: frozenset[int] = frozenset()  #: slots that a loop's state is kept in between passes
+    pledged: dict[Virtual, int] = field(default_factory=dict)  #: pointers that must be kept up to a position, used or not
     busy: frozenset[int] = frozenset()  #: slots that the instruction being placed reads or changes
     evicted: dict[Virtual, int] = field(default_factory=dict)  #: how often each value left its last register while needed
 
@@ -62,6 +64,7 @@ class Registers:
         return Registers(
             self.context, dict(self.held), {value: list(places) for value, places in self.where.items()}, dict(self.slots),
             self.open, self.now, self.skip, self.hints, self.source, top=self.top, reserved=self.reserved,
+            pledged=dict(self.pledged),
         )  # fmt: skip
 
     def adopt(self, other: Registers) -> None:
@@ -109,12 +112,15 @@ class Registers:
     def needed(self, value: Virtual, position: int) -> int:
         """When the value is next needed, at `position` or later: used, saved before its home changes, or as a base of homes."""
         first = self.uses_from(value, position)
+        pledged = self.pledged.get(value, -1)
+        if pledged >= position:
+            first = min(first, pledged)
         if not self.open:
             return first
         if value in self.context.homes:
             return first if first == NEVER else min(first, self.closing(position))
         for home in self.context.lives.bases.get(value, ()):
-            if home not in self.where and home not in self.slots:
+            if self.context.policy.keep_pointers or (home not in self.where and home not in self.slots):
                 first = min(first, self.needed(home, position))
         return first
 
@@ -176,13 +182,18 @@ class Registers:
         self.slots.pop(value, None)
 
     def drop_dead(self, values: Iterable[Virtual], position: int) -> None:
-        """Forget those that nothing needs from `position` on, and the pointers to homes that need them no more."""
+        """Forget those that nothing needs from `position` on; pointers to homes are left to `drop_pointers`."""
         for value in values:
-            if self.needed(value, position) == NEVER:
+            if value not in self.context.lives.bases and self.needed(value, position) == NEVER:
                 self.forget(value)
+
+    def drop_pointers(self, values: Iterable[Virtual], position: int) -> None:
+        """Forget pointers that were used, or whose words were, when all words still needed are in registers or slots."""
+        for value in values:
             home = self.context.homes.get(value)
-            if home is not None and isinstance(home.base, Virtual) and self.needed(home.base, position) == NEVER:
-                self.forget(home.base)
+            pointer = home.base if home is not None else value
+            if isinstance(pointer, Virtual) and pointer in self.context.lives.bases and self.needed(pointer, position) == NEVER:
+                self.forget(pointer)
 
     def sweep(self, position: int) -> None:
         """Forget everything that nothing needs from `position` on."""
@@ -192,12 +203,13 @@ class Registers:
 
     def close(self) -> None:
         """Bring every home that is needed from now on to where a store to an output cannot change it."""
-        for home in self.context.homes:
-            if home not in self.where and home not in self.slots and self.uses_from(home, self.now) != NEVER:
-                full = not self.free(())
-                self.fetch(home, self.take(home, ()))
-                if full:
-                    self.spill(home)
+        needed = [home for home in self.context.homes if self.uses_from(home, self.now) != NEVER]
+        while missing := [home for home in needed if home not in self.where and home not in self.slots]:
+            # Loading one may drop another, which can still be read again; what is loaded into a full file is saved for good.
+            full = not self.free(())
+            self.fetch(missing[0], self.take(missing[0], ()))
+            if full:
+                self.spill(missing[0])
         self.open = False
         self.sweep(self.now)
 

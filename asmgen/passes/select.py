@@ -30,28 +30,35 @@ class Held:
 
 
 def sink(ops: Sequence[Op | LoopOp]) -> list[Op | LoopOp]:
-    """Each mask with a constant moved down to just before its first reader.
+    """Each mask with a constant moved down to just before its first reader, or before the carry chain that this is in.
 
     A mask may overwrite its operand on amd64: the other readers come first then, and no copy is needed.
     """
     result: list[Op | LoopOp] = []
-    waiting: list[Op] = []
+    waiting: dict[Op, Op | LoopOp | None] = {}  #: masks, each with what stood before it
+    heads: dict[Term | Bit | None, Op] = {}  #: the beginnings of the chains, by their bits
     for op in ops:
         reads = _read_by(op)
+        head = next((heads[bit] for bit in reads if bit in heads and isinstance(bit, Bit)), None)
         # A waiting mask may itself be read by another one that is wanted now.
-        wanted = [mask for mask in waiting if any(out in reads for out in mask.outs)]
-        result += wanted
-        waiting = [mask for mask in waiting if mask not in wanted]
+        for mask in [mask for mask in waiting if any(out in reads for out in mask.outs)]:
+            before = waiting.pop(mask)
+            place = len(result) if head is None else result.index(head)
+            result.insert(max(place, 0 if before is None else result.index(before) + 1), mask)
+        if not isinstance(op, Op):
+            result.append(op)
+            continue
+        if op.kind in ("add", "sub"):
+            heads.update((out, head or op) for out in op.outs if isinstance(out, Bit))
         if (
-            isinstance(op, Op)
-            and op.kind == "and"
+            op.kind == "and"
             and isinstance(op.ins[1], int)
             and not any(isinstance(term, Word) and any(term in mask.outs for mask in waiting) for term in op.ins)
         ):
-            waiting.append(op)
+            waiting[op] = result[-1] if result else None
         else:
             result.append(op)
-    return result + waiting
+    return result + list(waiting)
 
 
 def _read_by(op: Op | LoopOp) -> set[Term | Bit]:

@@ -6,12 +6,14 @@ without touching flags or operands.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
+from asmgen.passes.fuse import regions, taken_in
 from asmgen.passes.select import Held, Selector, signed
 from asmgen.targets import amd64
 from asmgen.targets.row import Instruction, Memory, Operand, Tied, Virtual
-from asmgen.words import MASK, Bit, LoopOp, Op, Term
+from asmgen.words import MASK, Bit, LoopOp, Op, Program, Term, Word
 
 _LEA_FACTORS = {3: 2, 5: 4, 9: 8}
 
@@ -20,11 +22,21 @@ def _fits(value: int) -> bool:
     return -(2**31) <= signed(value) < 2**31
 
 
+def takes(reader: Op, op: Op, word: Word) -> bool:
+    """Whether the reader can take the operation in: a test a shift that leaves one bit."""
+    return reader.kind == "nonzero" and op.kind == "shr" and word.most <= 1
+
+
 class Amd64(Selector):
     """Selection for amd64 with or without `bmi2`."""
 
     current: Term | None = None  #: what rdx holds for mulx
     following: Sequence[Op | LoopOp] = ()
+
+    def __init__(self, program: Program, features: frozenset[str], saved: frozenset[Bit]) -> None:
+        super().__init__(program, features, saved)
+        self.merged = taken_in(program, takes)  #: shifts that are part of what reads them
+        self.counts = Counter((op.kind, op.k) for ops, _ in regions(program) for op in ops)
 
     @property
     def bmi2(self) -> bool:
@@ -173,7 +185,9 @@ class Amd64(Selector):
     def shift(self, op: Op, name: str) -> None:
         x = op.ins[0]
         out = self.result(op.outs[0])
-        if self.bmi2 and (self.busy() or self.copied(x)):
+        # From memory the three-operand form saves the load, which pays for the count's register from two on.
+        near = name != "shl" and self.is_home(x) and self.counts[op.kind, op.k] > 1
+        if self.bmi2 and (self.busy() or self.copied(x) or near):
             self.emit(f"{name}x_rrr", out, self.register(x), self.constant(op.k))
         else:
             self.emit(f"{name}_ri", self.tied(x, out), op.k)
@@ -190,7 +204,8 @@ class Amd64(Selector):
             self.shift(op, "shl")
 
     def op_shr(self, op: Op) -> None:
-        self.shift(op, "shr")
+        if op.outs[0] not in self.merged:
+            self.shift(op, "shr")
 
     def op_sar(self, op: Op) -> None:
         self.shift(op, "sar")
@@ -212,6 +227,9 @@ class Amd64(Selector):
                 return
             if self.bmi2 and k > 31 and (self.copied(x) or self.is_home(x)):
                 self.emit("bzhi_rrr", self.result(op.outs[0]), self.register(x), self.constant(k))
+                return
+            if k == 63:
+                self.emit("btr_ri", self.tied(x, self.result(op.outs[0])), k)
                 return
         self.logic("and", op)
 
@@ -263,7 +281,11 @@ class Amd64(Selector):
 
     def op_nonzero(self, op: Op) -> None:
         x = op.ins[0]
-        if self.last_use(x) and not self.is_home(x):
+        part = self.merged.get(x) if isinstance(x, Word) else None
+        if part is not None:
+            self.emit("bt_ri", self.register(part.ins[0]), part.k)
+            self.defines(op.outs[0], "CF")
+        elif self.last_use(x) and not self.is_home(x):
             self.emit("neg_r", self.tied(x, self.fresh("unused")))
             self.defines(op.outs[0], "CF")
         else:

@@ -23,12 +23,17 @@ def _immediate(value: int) -> bool:
 
 
 def takes(reader: Op, op: Op, word: Word) -> bool:
-    """Whether the reader can take the operation in: sums a product's low half or a shift, masks a shift right."""
+    """Whether the reader can take the operation in: sums a product's low half or a shift, masks a shift right,
+    a constant that is masked a bit, a test the highest bit."""
     first = reader.ins[0] is word
     if op.kind == "mul":
         low_only = len(op.outs) == 1 or op.outs[1] is None
         plain = reader.kind in ("add", "sub") and len(reader.ins) == 2 and reader.outs[1] is None
         return low_only and plain and not (reader.kind == "sub" and first)
+    if reader.kind == "nonzero":
+        return op.kind == "shr" and op.k == 63
+    if op.kind == "mask":
+        return reader.kind == "and" and isinstance(reader.ins[1], int) and not arm64.is_bitmask(reader.ins[1])
     if op.kind not in _SHIFTS or len(reader.ins) != 2:
         return False
     if isinstance(reader.ins[1], int):
@@ -69,6 +74,8 @@ class Arm64(Selector):
         if len(op.ins) == 3:
             self.fetch_as(op.ins[2], inverted=False)
             self.emit(f"adc{suffix}", self.target(total), self.operand(x), self.operand(y))
+        elif isinstance(x, Word) and x in self.merged:
+            self.sum(f"add{suffix}", total, x, y)
         elif isinstance(y, int) and _immediate(y):
             self.emit(f"add{suffix}", self.target(total), self.operand(x), y)
         elif isinstance(y, int) and _immediate(-y & MASK):
@@ -87,8 +94,8 @@ class Arm64(Selector):
             self.emit(f"sbc{suffix}", self.target(difference), self.operand(x), self.operand(y))
         elif isinstance(y, int) and _immediate(y):
             self.emit(f"sub{suffix}", self.target(difference), self.operand(x), y)
-        elif isinstance(y, int) and _immediate(-y & MASK) and borrow is None:
-            self.emit("add", self.target(difference), self.operand(x), -y & MASK)
+        elif isinstance(y, int) and _immediate(-y & MASK):
+            self.emit(f"add{suffix}", self.target(difference), self.operand(x), -y & MASK)
         else:
             self.sum(f"sub{suffix}", difference, x, y)
         self.defines(borrow, "C", inverted=True)
@@ -155,7 +162,10 @@ class Arm64(Selector):
     def op_and(self, op: Op) -> None:
         x, y = op.ins
         part = self.merged.get(x) if isinstance(x, Word) else None
-        if part is not None and isinstance(y, int):
+        if part is not None and part.kind == "mask":
+            name = "csel_cc" if self.fetch(part.ins[0]) else "csel_cs"
+            self.emit(name, self.result(op.outs[0]), self.operand(y), arm64.XZR)
+        elif part is not None and isinstance(y, int):
             width = min(y.bit_length(), 64 - part.k)
             self.emit("ubfx", self.result(op.outs[0]), self.operand(part.ins[0]), part.k, width)
         else:
@@ -199,16 +209,22 @@ class Arm64(Selector):
         self.emit(name, self.result(op.outs[0]))
 
     def op_mask(self, op: Op) -> None:
+        if op.outs[0] in self.merged:
+            return
         name = "csetm_cc" if self.fetch(op.ins[0]) else "csetm_cs"
         self.emit(name, self.result(op.outs[0]))
 
     def op_nonzero(self, op: Op) -> None:
-        bit = op.outs[0]
-        if bit in self.borrowed:
-            self.emit("cmp", arm64.XZR, self.operand(op.ins[0]))
+        bit, x = op.outs[0], op.ins[0]
+        top = self.merged.get(x) if isinstance(x, Word) else None
+        if top is not None:
+            self.emit("cmn", self.operand(top.ins[0]), self.operand(top.ins[0]))
+            self.defines(bit, "C")
+        elif bit in self.borrowed:
+            self.emit("cmp", arm64.XZR, self.operand(x))
             self.defines(bit, "C", inverted=True)
         else:
-            self.emit("cmp", self.operand(op.ins[0]), 1)
+            self.emit("cmp", self.operand(x), 1)
             self.defines(bit, "C")
 
     def save_bit(self, held: Held) -> Virtual:

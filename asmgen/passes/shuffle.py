@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from asmgen.passes.registers import Registers
 from asmgen.targets.row import FRAME, Memory, Register, Virtual
@@ -13,38 +13,57 @@ def shuffle(registers: Registers, wanted: Mapping[Register, Virtual], stored: Ma
 
     What is needed later and named in neither must be in memory already, or be a constant. Slots in `stored` are reserved.
     """
-    for register in list(registers.held):
-        value = registers.held[register]
-        if value not in wanted.values() and value not in stored.values():
-            registers.clear(register)
+    pointers = _pointers(registers, (*wanted.values(), *stored.values()))
+    sources = {*wanted.values(), *stored.values(), *pointers}
+    _keep(registers, sources)
     for slot, value in stored.items():
         if registers.slots.get(value) != slot:
-            _store(registers, wanted, stored, slot, value)
-    for register in list(registers.held):
-        if registers.held[register] not in wanted.values():
-            registers.clear(register)
+            _free_slot(registers, wanted, slot, value, sources)
+            _store(registers, slot, value, kept=value in wanted.values())
+    _keep(registers, {*wanted.values(), *pointers})
     _move(registers, wanted)
     _load(registers, {register: value for register, value in wanted.items() if registers.held.get(register) != value})
+    _keep(registers, set(wanted.values()))
+
+
+def _pointers(registers: Registers, values: Iterable[Virtual]) -> set[Virtual]:
+    """Pointers through which some of the values may have to be read."""
+    homes, found = registers.context.homes, set()
+    for value in values:
+        if value in homes and value not in registers.slots and registers.open:
+            base = homes[value].base
+            assert isinstance(base, Virtual)
+            found.add(base)
+    return found
+
+
+def _keep(registers: Registers, values: Set[Virtual]) -> None:
+    """Empty all registers that hold something else."""
     for register in list(registers.held):
-        if register not in wanted:
+        if registers.held[register] not in values:
             registers.clear(register)
 
 
-def _store(
-    registers: Registers, wanted: Mapping[Register, Virtual], stored: Mapping[int, Virtual], slot: int, value: Virtual
+def _free_slot(
+    registers: Registers, wanted: Mapping[Register, Virtual], slot: int, value: Virtual, sources: Set[Virtual]
 ) -> None:
-    """Store one value, after saving what is still needed out of its slot."""
+    """Before the value is stored in the slot: what lies there and is still needed comes to a register."""
     for other in [each for each, place in registers.slots.items() if place == slot and each != value]:
-        if other not in registers.where and (other in wanted.values() or other in stored.values()):
-            into = next((register for register, each in wanted.items() if each == other and register not in registers.held), None)
-            registers.fetch(other, registers.take(other, ()) if into is None else into, alone=True)
+        if other in sources and other not in registers.where:
+            own = (register for register, each in wanted.items() if each == other and register not in registers.held)
+            registers.fetch(other, next(own, None) or registers.take(other, ()), alone=True)
         del registers.slots[other]
+
+
+def _store(registers: Registers, slot: int, value: Virtual, *, kept: bool) -> None:
+    """Store the value in the slot; unless `kept`, it leaves the register that it is loaded into for that."""
     borrowed = value not in registers.where
     if borrowed:
         registers.fetch(value, registers.take(value, ()), alone=True)
     source = registers.where[value][0]
     registers.emit(registers.context.machine.store(source, Memory(FRAME, 8 * slot), note=f"keep {value.name or value}"))
-    if borrowed and value not in wanted.values():
+    registers.slots.setdefault(value, slot)
+    if borrowed and not kept:
         registers.clear(source)
 
 
@@ -64,7 +83,7 @@ def _move(registers: Registers, wanted: Mapping[Register, Virtual]) -> None:
                 registers.move(value, register)
                 break
         else:
-            _break_cycle(registers, next(iter(waiting)))
+            _take_out(registers, next(iter(waiting)))
 
 
 def _spare(registers: Registers, wanted: Mapping[Register, Virtual], register: Register) -> bool:
@@ -73,14 +92,15 @@ def _spare(registers: Registers, wanted: Mapping[Register, Virtual], register: R
     return len(registers.where[value]) > 1 and wanted.get(register) != value
 
 
-def _break_cycle(registers: Registers, register: Register) -> None:
-    """Every register in question holds a value that must go to another one: take one out."""
+def _take_out(registers: Registers, register: Register, avoid: Iterable[Register] = ()) -> None:
+    """Empty a register whose value must go to another one that is not empty yet, or through which words are to be read."""
     value = registers.held[register]
-    free = registers.free(())
-    if free:
-        registers.move(value, free[0])
-    elif value not in registers.slots:
-        registers.spill(value)
+    if len(registers.where[value]) == 1:
+        free = registers.free(list(avoid))
+        if free:
+            registers.move(value, free[0])
+        elif value not in registers.slots:
+            registers.spill(value)
     registers.clear(register)
 
 
@@ -88,7 +108,8 @@ def _load(registers: Registers, waiting: Mapping[Register, Virtual]) -> None:
     """Values that are in no register, constants last; neighboring words of a buffer in pairs."""
     machine, homes = registers.context.machine, registers.context.homes
     for register in waiting:
-        registers.clear(register)
+        if register in registers.held:
+            _take_out(registers, register, waiting)
     left = dict(waiting)
     for register, value in waiting.items():
         if value in registers.slots and value in registers.context.lives.bases:

@@ -141,7 +141,7 @@ def plain(*code: int) -> Encode:
     return lambda o: bytes(code)
 
 
-def _fits_byte(value: Operand, wide: bool) -> bool:
+def _fits_byte(value: Operand, *, wide: bool) -> bool:
     """Whether an immediate is the sign extension of its low byte, in the operation's width."""
     assert isinstance(value, int)
     return -128 <= value <= 127 or (not wide and value >= 2**32 - 128)
@@ -151,7 +151,7 @@ def arithmetic_immediate(digit: int, wide: bool) -> Encode:
     """add to cmp: a sign-extended byte when it fits, else 32 bits, the accumulator's shorter form for rax."""
 
     def encode(o: Sequence[Operand]) -> bytes:
-        if _fits_byte(o[1], wide):
+        if _fits_byte(o[1], wide=wide):
             return legacy(b"\x83", digit, o[0], wide=wide) + little(o[1], 1)
         return _accumulator(digit << 3 | 5, 0x81, digit, o, wide)
 
@@ -171,7 +171,7 @@ def _accumulator(short: int, opcode: int, digit: int, o: Sequence[Operand], wide
 
 def multiply_immediate(o: Sequence[Operand]) -> bytes:
     """imul with three operands."""
-    if _fits_byte(o[2], True):
+    if _fits_byte(o[2], wide=True):
         return legacy(b"\x6b", o[0], o[1], wide=True) + little(o[2], 1)
     return legacy(b"\x69", o[0], o[1], wide=True) + little(o[2], 4)
 

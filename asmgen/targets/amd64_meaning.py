@@ -1,9 +1,9 @@
 """What amd64 instructions compute: results and flags, over any `Domain`.
 
 Every result is a sum of products put through `split`, so that the same function runs on Python integers and on the
-prover's polynomials. The carries of chains are values, other flags functions of no argument. Source: Intel's Software
-Developer's Manual, volume 2; a flag that the manual leaves undefined is not in the outcome (rows list it under
-`destroys`).
+prover's polynomials. A domain takes Python ints as constants. The carries of chains are values, other flags functions
+of no argument. Source: Intel's Software Developer's Manual, volume 2; a flag that the manual leaves undefined is not in
+the outcome (rows list it under `destroys`).
 """
 
 from __future__ import annotations
@@ -102,11 +102,11 @@ def subtract(width: int, *, borrow: bool = False, keep: bool = True) -> Meaning:
     return meaning
 
 
-def step(width: int, by: int) -> Meaning:
+def step(width: int, *, up: bool) -> Meaning:
     """inc and dec: CF stays as it was."""
 
     def meaning(domain: Domain, inputs: Sequence[Any], flags: Mapping[str, Any]) -> Outcome:
-        make = addition if by > 0 else subtraction
+        make = addition if up else subtraction
         result, written = make(domain, inputs[0], 1, 0, width)
         return Outcome((result,), {name: value for name, value in written.items() if name != "CF"})
 
@@ -288,6 +288,13 @@ def zero_high(domain: Domain, inputs: Sequence[Any], flags: Mapping[str, Any]) -
 def bit_test(domain: Domain, inputs: Sequence[Any], flags: Mapping[str, Any]) -> Outcome:
     """bt by an immediate below 64."""
     return Outcome((), {"CF": low(domain, high(domain, inputs[0], inputs[1]), 1)})
+
+
+def bit_reset(domain: Domain, inputs: Sequence[Any], flags: Mapping[str, Any]) -> Outcome:
+    """btr by an immediate below 64."""
+    below, above = domain.split(inputs[0], inputs[1])
+    bit, rest = domain.split(above, 1)
+    return Outcome((below + rest * (2 << inputs[1]),), {"CF": bit})
 
 
 def swap_bytes(domain: Domain, inputs: Sequence[Any], flags: Mapping[str, Any]) -> Outcome:

@@ -197,12 +197,14 @@ def _tests() -> Iterator[Row]:
     slots = (_read("r64"), _number(Between(0, 63)))
     encode = form(0x0F, 0xBA, digit=4, rm=0, imm8=1)
     yield _row("bt", slots, means.bit_test, encode, writes=CF, destroys=ALL - CF - ZF)
+    slots, encode = (_change("r64"), slots[1]), form(0x0F, 0xBA, digit=6, rm=0, imm8=1)
+    yield _row("btr", slots, means.bit_reset, encode, writes=CF, destroys=ALL - CF - ZF)
 
 
 def _one_operand() -> Iterator[Row]:
     for mnemonic, opcode, digit, meaning, writes in (
-        ("inc", 0xFF, 0, means.step(64, 1), ALL - CF),
-        ("dec", 0xFF, 1, means.step(64, -1), ALL - CF),
+        ("inc", 0xFF, 0, means.step(64, up=True), ALL - CF),
+        ("dec", 0xFF, 1, means.step(64, up=False), ALL - CF),
         ("not", 0xF7, 2, means.invert(64), NONE),
         ("neg", 0xF7, 3, means.negate(64), ALL),
     ):

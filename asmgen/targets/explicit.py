@@ -87,33 +87,32 @@ def misfit(slot: Slot, operand: Operand) -> str:
 
     A memory slot with `legal` admits these offsets from a base, and no index.
     """
-    name = describe(operand)
     if slot.kind.startswith("r"):
         if isinstance(operand, Virtual):
             return ""
         if isinstance(operand, Tied):
-            return "" if slot.role is Role.INOUT else f"{name} is changed by no instruction of this form"
+            return "" if slot.role is Role.INOUT else f"{describe(operand)} is changed by no instruction of this form"
         if not isinstance(operand, Register):
-            return f"{name} is not a register"
+            return f"{describe(operand)} is not a register"
         if slot.fixed is not None and operand.name != slot.fixed:
-            return f"{name} stands where only {slot.fixed} may"
+            return f"{describe(operand)} stands where only {slot.fixed} may"
         special = _SPECIAL.get(operand.name)
         if special is not None and slot.fixed is None and not slot.kind.endswith(special):
-            return f"{name} cannot stand here"
+            return f"{describe(operand)} cannot stand here"
         return ""
     if slot.kind == "label":
-        return "" if isinstance(operand, Label) else f"{name} is not a label"
+        return "" if isinstance(operand, Label) else f"{describe(operand)} is not a label"
     if slot.kind == "imm":
         if isinstance(operand, bool) or not isinstance(operand, int):
-            return f"{name} is not a number"
-        return f"{name} is not {_range(slot)}" if slot.legal and not slot.legal(operand) else ""
+            return f"{describe(operand)} is not a number"
+        return f"{describe(operand)} is not {_range(slot)}" if slot.legal and not slot.legal(operand) else ""
     if not isinstance(operand, Memory):
-        return f"{name} is not memory"
+        return f"{describe(operand)} is not memory"
     if slot.legal is not None:
         if operand.index is not None:
-            return f"{name} has an index, this form takes base and offset"
+            return f"{describe(operand)} has an index, this form takes base and offset"
         if not slot.legal(operand.offset):
-            return f"{name} has an offset that is not {_range(slot)}"
+            return f"{describe(operand)} has an offset that is not {_range(slot)}"
     return ""
 
 
@@ -130,13 +129,12 @@ def unfit(row: Row, operands: Sequence[Operand]) -> str:
 
 def choose_row(rows: Sequence[Row], operands: Sequence[Operand], source: Source | None = None) -> Row:
     """The first row that the operands fit; an error with every row's reason when there is none."""
-    reasons = [unfit(row, operands) for row in rows]
-    if "" in reasons:
-        return rows[reasons.index("")]
-    forms = [
-        f"{row.name}({', '.join(slot.kind for slot in row.slots)}): {reason}"
-        for row, reason in zip(rows, reasons, strict=True)
-    ]
+    forms: list[str] = []
+    for row in rows:
+        reason = unfit(row, operands)
+        if not reason:
+            return row
+        forms.append(f"{row.name}({', '.join(slot.kind for slot in row.slots)}): {reason}")
     raise AsmgenError(
         f"no form of {rows[0].mnemonic} takes {', '.join(map(describe, operands)) or 'no operands'}",
         source=source or caller(),

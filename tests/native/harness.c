@@ -104,18 +104,24 @@ static void run(const struct function *function, uint64_t count)
     }
 }
 
+#if defined(__x86_64__)
+/* EBX of a CPUID leaf, subleaf 0; EAX is returned. */
+static uint32_t cpuid(uint32_t leaf, uint32_t *b)
+{
+    uint32_t a = leaf, c = 0, d;
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(*b), "+c"(c), "=d"(d));
+    return a;
+}
+#endif
+
 static void features(void)
 {
 #if defined(__x86_64__)
-    unsigned b = 0, c = 7, a = 0, d = 0;
-    __asm__ volatile("xorl %%eax, %%eax\n\tcpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d));
-    if (a < 7) {
-        return;
+    uint32_t b;
+    if (cpuid(0, &b) >= 7) {
+        cpuid(7, &b);
+        printf("%s%s%s", b >> 3 & 1 ? "bmi1 " : "", b >> 8 & 1 ? "bmi2 " : "", b >> 19 & 1 ? "adx " : "");
     }
-    a = 7;
-    c = 0;
-    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-    printf("%s%s%s", b >> 3 & 1 ? "bmi1 " : "", b >> 8 & 1 ? "bmi2 " : "", b >> 19 & 1 ? "adx " : "");
 #endif
     puts("");
 }

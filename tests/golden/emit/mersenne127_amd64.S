@@ -15,7 +15,7 @@
  * overlap in part are not allowed. Pointers to words are aligned to 8 bytes as C wants it.
  *
  * Constant time: no branch, no address and no instruction of varying time depends on a value, where the CPU
- * multiplies, adds, shifts and selects in constant time. Public are: n.
+ * multiplies, adds, shifts and selects in constant time. Public: n.
  *
  * Needs a CPU with BMI2 (CPUID leaf 7, EBX bit 8).
  */
@@ -67,13 +67,13 @@ SYMBOL(mersenne127_add):
 	pushq	%rbx
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset %rbx, 0
-	movq	(%rsi), %rax                    /* return a.value + b.value */
-	movq	8(%rsi), %rbx
-	addq	(%rdx), %rax                    /* the low word */
-	adcq	8(%rdx), %rbx
+	movq	(%rsi), %rax            /* low                  return a.value + b.value */
+	movq	8(%rsi), %rbx           /* high */
+	addq	(%rdx), %rax            /* low */
+	adcq	8(%rdx), %rbx           /* high */
 	movq	%rax, (%rdi)
 	movq	%rbx, 8(%rdi)
-	popq	%rbx
+	popq	%rbx                    /* high */
 	.cfi_adjust_cfa_offset -8
 	.cfi_restore %rbx
 	ret
@@ -100,20 +100,20 @@ SYMBOL(mersenne127_add):
 SYMBOL(mersenne127_double_n):
 	.cfi_startproc
 	endbr64
-	movq	(%rsi), %rax                    /* return repeat(n, lambda x: fold(2 * x.value), a) */
-	movq	8(%rsi), %rcx
+	movq	(%rsi), %rax            /* low                  return repeat(n, lambda x: fold(2 * x.value), a) */
+	movq	8(%rsi), %rcx           /* high */
 	testq	%rdx, %rdx
 	jz	LOCAL(double_n_done)
 LOCAL(double_n_loop):
-	addq	%rax, %rax                      /* return repeat(n, lambda x: fold(2 * x.value), a) */
-	adcq	%rcx, %rcx
-	movq	%rcx, %r8                       /* low, high = x.split(127) */
-	shrq	$63, %r8
-	shlq	$1, %rcx
-	shrq	$1, %rcx
-	addq	%r8, %rax                       /* return low + high */
-	adcq	$0, %rcx
-	decq	%rdx                            /* return repeat(n, lambda x: fold(2 * x.value), a) */
+	addq	%rax, %rax              /* low                  return repeat(n, lambda x: fold(2 * x.value), a) */
+	adcq	%rcx, %rcx              /* high */
+	movq	%rcx, %r8               /* top                  low, high = x.split(127) */
+	shrq	$63, %r8                /* top */
+	shlq	$1, %rcx                /* high */
+	shrq	$1, %rcx                /* high */
+	addq	%r8, %rax               /* low                  return low + high */
+	adcq	$0, %rcx                /* high */
+	decq	%rdx                    /*                      return repeat(n, lambda x: fold(2 * x.value), a) */
 	jnz	LOCAL(double_n_loop)
 LOCAL(double_n_done):
 	movq	%rax, (%rdi)
@@ -142,8 +142,8 @@ LOCAL(double_n_done):
 SYMBOL(mersenne127_mul_low):
 	.cfi_startproc
 	endbr64
-	movq	(%rdx), %rdx                    /* return fold(fold(a.value * b.value)) */
-	mulxq	(%rsi), %rax, %rcx
+	movq	(%rdx), %rdx            /*                      return fold(fold(a.value * b.value)) */
+	mulxq	(%rsi), %rax, %rcx      /* rcx=high rax=low */
 	movq	%rax, (%rdi)
 	movq	%rcx, 8(%rdi)
 	ret

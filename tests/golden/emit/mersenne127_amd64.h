@@ -15,7 +15,7 @@
  * overlap in part are not allowed. Pointers to words are aligned to 8 bytes as C wants it.
  *
  * Constant time: no branch, no address and no instruction of varying time depends on a value, where the CPU
- * multiplies, adds, shifts and selects in constant time. Public are: n.
+ * multiplies, adds, shifts and selects in constant time. Public: n.
  *
  * The assembly needs a CPU with BMI2 (CPUID leaf 7, EBX bit 8). The C file beside it has the same functions for
  * any CPU: link either, not both.

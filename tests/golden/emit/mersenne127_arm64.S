@@ -15,7 +15,7 @@
  * overlap in part are not allowed. Pointers to words are aligned to 8 bytes as C wants it.
  *
  * Constant time: no branch, no address and no instruction of varying time depends on a value, where the CPU
- * multiplies, adds, shifts and selects in constant time. Public are: n.
+ * multiplies, adds, shifts and selects in constant time. Public: n.
  *
  * Needs any arm64 CPU.
  */
@@ -67,12 +67,12 @@ SYMBOL(mersenne127_add):
 	str	x19, [sp, #-16]!
 	.cfi_adjust_cfa_offset 16
 	.cfi_rel_offset x19, 0
-	ldp	x3, x19, [x1]                   /* return a.value + b.value */
-	ldp	x5, x6, [x2]
-	adds	x3, x3, x5                      /* the low word */
-	adc	x19, x19, x6
+	ldp	x3, x19, [x1]           /* x3=low x19=high      return a.value + b.value */
+	ldp	x5, x6, [x2]            /* top */
+	adds	x3, x3, x5              /* low */
+	adc	x19, x19, x6            /* high */
 	stp	x3, x19, [x0]
-	ldr	x19, [sp], #16
+	ldr	x19, [sp], #16          /* high */
 	.cfi_adjust_cfa_offset -16
 	.cfi_restore x19
 	ret
@@ -99,16 +99,16 @@ SYMBOL(mersenne127_add):
 SYMBOL(mersenne127_double_n):
 	.cfi_startproc
 	bti	c
-	ldp	x3, x4, [x1]                    /* return repeat(n, lambda x: fold(2 * x.value), a) */
+	ldp	x3, x4, [x1]            /* x3=low x4=high       return repeat(n, lambda x: fold(2 * x.value), a) */
 	cbz	x2, LOCAL(double_n_done)
 LOCAL(double_n_loop):
-	adds	x3, x3, x3                      /* return repeat(n, lambda x: fold(2 * x.value), a) */
-	adc	x4, x4, x4
-	lsr	x5, x4, #63                     /* low, high = x.split(127) */
-	and	x4, x4, #0x7fffffffffffffff
-	adds	x3, x3, x5                      /* return low + high */
-	adc	x4, x4, xzr
-	sub	x2, x2, #1                      /* return repeat(n, lambda x: fold(2 * x.value), a) */
+	adds	x3, x3, x3              /* low                  return repeat(n, lambda x: fold(2 * x.value), a) */
+	adc	x4, x4, x4              /* high */
+	lsr	x5, x4, #63             /* top                  low, high = x.split(127) */
+	and	x4, x4, #0x7fffffffffffffff /* high */
+	adds	x3, x3, x5              /* low                  return low + high */
+	adc	x4, x4, xzr             /* high */
+	sub	x2, x2, #1              /*                      return repeat(n, lambda x: fold(2 * x.value), a) */
 	cbnz	x2, LOCAL(double_n_loop)
 LOCAL(double_n_done):
 	stp	x3, x4, [x0]
@@ -135,10 +135,10 @@ LOCAL(double_n_done):
 SYMBOL(mersenne127_mul_low):
 	.cfi_startproc
 	bti	c
-	ldr	x3, [x1]                        /* return fold(fold(a.value * b.value)) */
-	ldr	x4, [x2]
-	umulh	x5, x3, x4
-	mul	x3, x3, x4
+	ldr	x3, [x1]                /* low                  return fold(fold(a.value * b.value)) */
+	ldr	x4, [x2]                /* high */
+	umulh	x5, x3, x4              /* top */
+	mul	x3, x3, x4              /* low */
 	stp	x3, x5, [x0]
 	ret
 	.cfi_endproc

@@ -1,0 +1,5 @@
+"""`python -m asmgen`."""
+
+from asmgen.cli import main
+
+main()

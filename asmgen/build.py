@@ -1,0 +1,332 @@
+"""From kernels to files: all texts in memory first, then on disk all at once, or held against what stands there."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from asmgen import scripts
+from asmgen.emit import c, c_calls, gnu, header
+from asmgen.emit.names import checked_prefix
+from asmgen.emit.origin import Origin
+from asmgen.errors import AsmgenError, UsageError
+from asmgen.function import Function
+from asmgen.kernel import Kernel
+from asmgen.link import closure
+from asmgen.passes import FEATURES, Options, compile_program, compile_stages
+from asmgen.program import Program
+from asmgen.work import each
+
+ENDINGS = (".S", ".h", ".c", ".lst")
+
+#: Told of each routine that is done: how many there are, how many are to come, the file's name and the routine's.
+Progress = Callable[[int, int, str, str], None]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The files of one script for one target and feature set."""
+
+    origin: Origin
+    features: str
+    kernels: tuple[Function, ...]
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A routine's part of each file."""
+
+    assembly: gnu.Part
+    c: c.Part
+    listing: str
+    stack: int
+
+
+def units(
+    selectors: Sequence[str], targets: Sequence[str], out: Path, *, prefix: str = "", features: str = "default"
+) -> list[Unit]:
+    """What is to be made.
+
+    A selector that names one kernel narrows a file to it; routines that a file in `out` has already are made anew along
+    with it, and so are variants for other feature sets when `features` is "default". Raises UsageError for a feature
+    set that none of the targets has, and for two scripts of one name.
+    """
+    checked_prefix(prefix)
+    chosen: dict[str, list[Function]] = {}
+    for kernel in scripts.find(selectors):
+        chosen.setdefault(kernel.file, []).append(kernel)
+    names = [kernels[0].signature.script for kernels in chosen.values()]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"two scripts are named {name}: their files would be the same", hint="rename one of them")
+    if not any(features in FEATURES[target] for target in targets):
+        known = sorted({each for target in targets for each in FEATURES[target]})
+        raise UsageError(f"{' and '.join(targets)} have no feature set {features}", hint=" or ".join(known))
+    return [
+        _unit(kernels, target, variant, out, prefix)
+        for kernels in chosen.values()
+        for target in targets
+        for variant in FEATURES[target]
+        if variant == features or (features == "default" and _path(out, target, kernels[0], variant).exists())
+    ]
+
+
+def _stem(kernel: Function, features: str) -> str:
+    return kernel.signature.script + ("" if features == "default" else f"_{features}")
+
+
+def _path(out: Path, target: str, kernel: Function, features: str) -> Path:
+    return out / target / f"{_stem(kernel, features)}.S"
+
+
+def _unit(kernels: Sequence[Function], target: str, features: str, out: Path, prefix: str) -> Unit:
+    first = kernels[0]
+    scope = first.function.__globals__
+    whole = [kernel for kernel in scope.values() if isinstance(kernel, Function) and kernel.file == first.file]
+    there = _present(_path(out, target, first, features))
+    asked = [kernel for kernel in whole if kernel in kernels or kernel.signature.symbol in there]
+    needed = closure(asked)  # a program stands in one file with what it calls
+    taken = [kernel for kernel in whole if kernel in needed]
+    origin = Origin(
+        script=first.signature.script,
+        file=os.path.basename(first.file),
+        about=scope.get("__doc__") or "",
+        command=_command(taken, len(taken) == len(whole), target, features, prefix),
+        target=target,
+        stem=_stem(first, features),
+        prefix=prefix,
+    )
+    return Unit(origin, features, tuple(taken))
+
+
+def _present(path: Path) -> frozenset[str]:
+    """The symbols, without prefix, of the routines in an assembly file that was written before."""
+    try:
+        return frozenset(re.findall(r"^SYMBOL\((\w+)\):$", path.read_text(), flags=re.M))
+    except (OSError, ValueError):
+        return frozenset()
+
+
+def _command(kernels: Sequence[Function], whole: bool, target: str, features: str, prefix: str) -> str:
+    """The command that makes the files from nothing."""
+    path = Path(kernels[0].file)
+    name, mark = (path.stem, ".") if path.parent == scripts.directory().resolve() else (path.name, ":")
+    words = [name] if whole else [f"{name}{mark}{kernel.name}" for kernel in kernels]
+    words += ["--target", target]
+    if features != "default":
+        words += ["--features", features]
+    if prefix:
+        words += ["--prefix", prefix]
+    return " ".join(["asmgen build", *words])
+
+
+def texts(made: Sequence[Unit], progress: Progress | None = None) -> dict[str, str]:
+    """The files, by path below the output directory; routines are compiled side by side."""
+    jobs = [(unit, kernel) for unit in made for kernel in unit.kernels]
+    kernels = [job for job in jobs if isinstance(job[1], Kernel)]
+    parts: dict[tuple[Unit, Function], _Made] = {}
+
+    def take(unit: Unit, function: Function, result: _Made) -> None:
+        parts[unit, function] = result
+        if progress is not None:
+            progress(len(parts), len(jobs), f"{unit.origin.target}/{unit.origin.stem}", function.name)
+
+    for (unit, kernel), result in zip(kernels, each(_routine, kernels), strict=True):
+        take(unit, kernel, result)
+    for unit in made:
+        for program in _callees_first(unit.kernels):
+            take(unit, program, _program(unit, program, {callee: parts[unit, callee].stack for callee in program.callees}))
+    files: dict[str, str] = {}
+    for unit in made:
+        done_parts = [parts[unit, kernel] for kernel in unit.kernels]
+        for ending, text in zip(ENDINGS, _joined(unit.origin, done_parts), strict=True):
+            files[f"{unit.origin.target}/{unit.origin.stem}{ending}"] = text
+    return files
+
+
+def _routine(job: tuple[Unit, Function]) -> _Made:
+    from emulate import listing
+
+    unit, kernel = job
+    stages = compile_stages(kernel, Options(unit.origin.target, unit.features))
+    code = stages.frame
+    assert stages.words is not None
+    return _Made(gnu.part(unit.origin, code), c.part(stages.words), listing.part(unit.origin, code), code.stack)
+
+
+def _callees_first(functions: Sequence[Function]) -> list[Program]:
+    """The programs among them, each after those that it calls."""
+    found: dict[Program, None] = {}
+
+    def visit(function: Function) -> None:
+        if isinstance(function, Program) and function not in found:
+            for callee in function.callees:
+                visit(callee)
+            found[function] = None
+
+    for function in functions:
+        visit(function)
+    return list(found)
+
+
+def _program(unit: Unit, program: Program, stacks: Mapping[Function, int]) -> _Made:
+    """A program's parts; `stacks` are the bytes of stack that its callees use."""
+    from emulate import listing
+
+    code = compile_program(program, Options(unit.origin.target, unit.features), stacks.__getitem__).frame
+    return _Made(gnu.part(unit.origin, code), c_calls.part(unit.origin, program), listing.part(unit.origin, code), code.stack)
+
+
+def _joined(origin: Origin, parts: Sequence[_Made]) -> tuple[str, str, str, str]:
+    from emulate import listing
+
+    signatures = [part.assembly.signature for part in parts]
+    features = sorted({feature for part in parts for feature in part.assembly.features})
+    return (
+        gnu.join(origin, [part.assembly for part in parts]),
+        header.emit(origin, signatures, features=features),
+        c.join(origin, [part.c for part in parts]),
+        listing.join(origin, signatures, [part.listing for part in parts]),
+    )
+
+
+def write(files: Mapping[str, str], out: Path) -> list[tuple[Path, bool]]:
+    """Put the files below `out`; each path, and whether its text is new.
+
+    All are written beside their places first and then moved there, so that a fault on the way (no room left, Ctrl-C)
+    leaves the old files whole. Raises AsmgenError when the directory cannot be written.
+    """
+    waiting: list[tuple[Path, Path]] = []
+    result = []
+    try:
+        for name, text in files.items():
+            path = out / name
+            new = _text(path) != text
+            if new:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                beside = path.with_name(f".{path.name}.{os.getpid()}")
+                waiting.append((beside, path))
+                beside.write_text(text, encoding="utf-8", newline="\n")
+            result.append((path, new))
+        while waiting:
+            os.replace(*waiting[0])
+            waiting.pop(0)
+    except OSError as error:
+        where = Path(error.filename) if error.filename else out
+        raise AsmgenError(
+            f"{where.parent if where.name.startswith('.') else where} cannot be written: {error.strerror}",
+            hint="the files that were there are as they were; make room or rights, or choose another place with --out",
+        ) from error
+    finally:
+        for beside, _ in waiting:
+            beside.unlink(missing_ok=True)
+    return result
+
+
+def _text(path: Path) -> str | None:
+    """What stands there; None when nothing does, or nothing that is text."""
+    try:
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def build(
+    selectors: Sequence[str],
+    targets: Sequence[str],
+    out: Path,
+    *,
+    prefix: str = "",
+    features: str = "default",
+    progress: Progress | None = None,
+) -> list[tuple[Path, bool]]:
+    """Write <out>/<target>/<script>.S .h .c .lst; each path, and whether its text is new."""
+    return write(texts(units(selectors, targets, out, prefix=prefix, features=features), progress), out)
+
+
+def check(
+    selectors: Sequence[str],
+    targets: Sequence[str],
+    out: Path,
+    *,
+    prefix: str = "",
+    features: str = "default",
+    progress: Progress | None = None,
+) -> list[str]:
+    """The first difference of each file from what the scripts make, in words; nothing is written.
+
+    With no selectors, files in the targets' directories that no script makes are named too.
+    """
+    files = texts(units(selectors, targets, out, prefix=prefix, features=features), progress)
+    return differences(files, out, _places(selectors, targets, out))
+
+
+def _places(selectors: Sequence[str], targets: Sequence[str], out: Path) -> list[Path]:
+    """The directories in which every file must be made by a script: none where not all scripts were asked for."""
+    if selectors:
+        return []
+    return [out] if set(targets) == set(FEATURES) else [out / target for target in targets]
+
+
+def differences(files: Mapping[str, str], out: Path, places: Sequence[Path] = ()) -> list[str]:
+    """The first difference of each file that stands below `out` from its text; then what else is in `places`."""
+    found = [difference for name, text in files.items() if (difference := _difference(out / name, text))]
+    there = [path for place in places for path in _below(place)]
+    return found + [f"{path} is made by no script" for path in there if path.relative_to(out).as_posix() not in files]
+
+
+def _below(folder: Path) -> list[Path]:
+    """All files in a directory and those in it, sorted; none when it does not exist."""
+    return sorted(path for path in folder.rglob("*") if not path.is_dir())
+
+
+def _difference(path: Path, wanted: str) -> str | None:
+    found = _text(path)
+    if found == wanted:
+        return None
+    if found is None:
+        return f"{path} is missing" if not path.exists() else f"{path} is no text"
+    old, new = found.split("\n"), wanted.split("\n")
+    line = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    there, made = (lines[line].strip() if line < len(lines) else "nothing" for lines in (old, new))
+    return f"{path}:{line + 1} is not what the script makes\n    there: {there}\n    made:  {made}"
+
+
+def run(
+    selectors: Sequence[str], targets: Sequence[str], *, out: Path, prefix: str = "", features: str = "default",
+    check: bool = False,
+) -> None:  # fmt: skip
+    """`asmgen build`: a line a file, a bar on a terminal; with `check`, AsmgenError names the first difference."""
+    with _bar() as progress:
+        files = texts(units(selectors, targets, out, prefix=prefix, features=features), progress)
+    if not check:
+        for path, new in write(files, out):
+            print(f"{path}{'' if new else ' (as it was)'}")
+        return
+    found = differences(files, out, _places(selectors, targets, out))
+    if found:
+        more = f"\n  and {len(found) - 1} more" if len(found) > 1 else ""
+        raise AsmgenError(found[0] + more, hint="asmgen build makes the files anew; then read what changed")
+    print(f"{out} is what the scripts make")
+
+
+@contextmanager
+def _bar() -> Iterator[Progress | None]:
+    """A bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), rich.MofNCompleteColumn())
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("compiling", total=None)
+        yield lambda done, total, file, kernel: bar.update(
+            task, completed=done, total=total, description=f"{file} {kernel}"
+        )

@@ -1,0 +1,58 @@
+"""Selection: a target's instructions on virtual registers compute what the words say."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from random_kernels import random_inputs, random_traced, wanted
+from routines import call
+
+from asmgen.passes import Options, select
+from asmgen.passes.lower import lower
+from asmgen.routine import Straight
+from asmgen.scripts import load
+
+SEED = 20260402
+VARIANTS = [("amd64", "default"), ("amd64", "base"), ("arm64", "default")]
+
+
+@pytest.mark.parametrize("target, features", VARIANTS)
+@pytest.mark.parametrize("seed", range(SEED, SEED + 25))
+def test_random_kernels_keep_their_values(seed: int, target: str, features: str) -> None:
+    rng = random.Random(seed)
+    loop = seed % 4 == 0
+    traced = random_traced(rng, rng.randrange(4, 20), loop=loop)
+    routine = select(lower(traced), Options(target, features))
+    for _ in range(6):
+        given = random_inputs(rng, traced, loop)
+        assert call(routine, traced.signature, given) == wanted(traced, given), f"seed {seed}, inputs {given}"
+
+
+def names(kernel: str, target: str, features: str = "default") -> list[str]:
+    """The rows that a shipped kernel is selected into."""
+    routine = select(lower(load("curve25519_5x51").kernels[kernel].trace()), Options(target, features))
+    return [each.row.name for part in routine.parts if isinstance(part, Straight) for each in part.instructions]
+
+
+def test_base_uses_no_bmi2() -> None:
+    for kernel in ("mul", "sqr", "canon", "mul_small"):
+        routine = select(lower(load("curve25519_5x51").kernels[kernel].trace()), Options("amd64", "base"))
+        for part in routine.parts:
+            assert isinstance(part, Straight)
+            assert not [each.row.name for each in part.instructions if each.row.feature]
+
+
+def test_sums_take_in_shifts_and_products_on_arm64() -> None:
+    rows = names("mul", "arm64")
+    assert rows.count("madd") == 2  # 19 * the highest carry, twice
+    assert rows.count("add_lsr") == 4  # the second pass: low + (column >> 51)
+
+
+def test_one_multiplier_stays_in_rdx() -> None:
+    routine = select(lower(load("curve25519_5x51").kernels["mul"].trace()), Options("amd64"))
+    part = routine.parts[0]
+    assert isinstance(part, Straight)
+    held = [each.operands[3] for each in part.instructions if each.row.name == "mulx_rrr"]
+    assert len(held) == 25
+    assert sum(a != b for a, b in zip(held, held[1:], strict=False)) == 8  # five limbs, four of them also times 19
