@@ -2,4 +2,4 @@
 
 from asmgen.cli import main
 
-main()
+main(prog_name="asmgen")

@@ -18,13 +18,11 @@ EXAMPLES = """
 \b
 Examples:
   asmgen build                                 every shipped kernel, both targets, into out/
-  asmgen build --target arm64 curve25519_5x51  one script for one target
   asmgen build my_field.py --out lib --prefix my_
-  asmgen build --check                         is out/ what the scripts make?
   asmgen test curve25519_5x51.mul --vectors 1000000
-  asmgen list --json
+  asmgen list
   asmgen show curve25519_5x51.mul --target amd64 --after schedule
-`asmgen COMMAND --help` has more.
+  asmgen build --help                          more of them
 """
 
 BUILD_EXAMPLES = """
@@ -32,37 +30,38 @@ BUILD_EXAMPLES = """
 Examples:
   asmgen build                                 every shipped kernel, both targets, into out/
   asmgen build --target arm64 curve25519_5x51  one script for one target
-  asmgen build curve25519_5x51 --features base for CPUs without BMI2 and ADX
+  asmgen build curve25519_5x51 --features base --target amd64
   asmgen build my_field.py --out lib --prefix my_
-  asmgen build my_field.py:mul my_field.py:sqr two kernels of a script of one's own
+  asmgen build my_field.py:mul my_field.py:sqr two of its kernels
   asmgen build --check                         is out/ what the scripts make?
 """
 
 TEST_EXAMPLES = """
 \b
 Examples:
-  asmgen test                                      every shipped kernel on both targets
+  asmgen test                                  every shipped kernel on both targets
   asmgen test curve25519_5x51.mul --vectors 1000000
-  asmgen test my_field.py:mul --target arm64 --seed 7
+  asmgen test curve25519_5x51 --features base --target amd64
   asmgen test my_field.py:mul --target arm64 --seed 7 --only 40
-Exit code: 0 when all results are right, 1 otherwise.
+
+Exits with 0 when all results are right, with 1 when one is not.
 """
 
 LIST_EXAMPLES = """
 \b
 Examples:
-  asmgen list                  every shipped kernel, with the instructions of each routine
+  asmgen list                                  every shipped kernel
   asmgen list my_field.py
-  asmgen list --json           contracts and bounds for other programs
+  asmgen list curve25519_5x51.mul --json       its contract and bounds, for programs
 """
 
 SHOW_EXAMPLES = """
 \b
 Examples:
-  asmgen show curve25519_5x51.mul --after values   exact integers, with bounds
-  asmgen show curve25519_5x51.mul --after words    64-bit words and carries
-  asmgen show curve25519_5x51.mul --target arm64 --after schedule
-  asmgen show curve25519_5x51.mul --registers 8    what is spilled with so few?
+  asmgen show curve25519_5x51.mul --after values               exact integers, with bounds
+  asmgen show curve25519_5x51.mul --after words                64-bit words and carries
+  asmgen show curve25519_5x51.mul --target arm64 --after frame the finished routine
+  asmgen show curve25519_5x51.mul --registers 8                what is spilled with so few?
 """
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -70,6 +69,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 class Group(click.Group):
     """Commands whose faults are one clear message, and whose names are suggested."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`--debug` may stand anywhere."""
+        rest = [arg for arg in args if arg != "--debug"]
+        return super().parse_args(ctx, ["--debug", *rest] if len(rest) < len(args) else rest)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -84,21 +88,40 @@ class Group(click.Group):
         if ctx.params.get("debug"):
             return super().invoke(ctx)
         try:
-            return super().invoke(ctx)
+            made = super().invoke(ctx)
+            sys.stdout.flush()
+            return made
         except AsmgenError as error:
-            click.echo(f"error: {error}", err=True)
-            sys.exit(2 if isinstance(error, UsageError) else 1)
+            self._fail(str(error), 2 if isinstance(error, UsageError) else 1)
         except KeyboardInterrupt:
-            click.echo("interrupted: nothing was left half-written", err=True)
-            sys.exit(130)
+            self._fail("interrupted: nothing was left half-written", 130, "")
         except BrokenPipeError:
-            sys.stdout = open(os.devnull, "w")  # nobody reads on: no complaint about it at exit
+            _silence()  # nobody reads on: no complaint about it
             sys.exit(0)
+        except OSError as error:
+            _silence()
+            what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+            self._fail(f"the system says no: {what}\n  try: make room or rights; --debug shows where it happened", 1)
+        except (click.exceptions.Exit, click.ClickException, click.Abort):
+            raise
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            self._fail(f"a fault in asmgen itself, {said}\n  try: report it with what --debug shows, and the script", 1)
+
+    @staticmethod
+    def _fail(text: str, status: int, start: str = "error: ") -> None:
+        click.echo(f"{start}{text}", err=True)
+        sys.exit(status)
+
+
+def _silence() -> None:
+    """Let what is still to be printed go nowhere: it would fail again at exit."""
+    sys.stdout = open(os.devnull, "w")
 
 
 @click.group(cls=Group, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, help="Show the whole traceback of a fault.")
-@click.version_option(package_name="asmgen")
+@click.version_option(__version__, prog_name="asmgen")
 def main(debug: bool) -> None:
     """Field arithmetic for amd64 and arm64, from one exact description.
 
@@ -114,21 +137,27 @@ features = click.option(
 )
 
 
-def targets_of(name: str) -> tuple[str, ...]:
-    """The targets that `--target` names."""
-    from asmgen.kernel import TARGETS
+def targets_of(name: str, features: str = "default") -> tuple[str, ...]:
+    """The targets that `--target` names, of those that have the feature set; UsageError when none has."""
+    from asmgen.passes import FEATURES
 
-    if name == "all":
-        return TARGETS
-    if name not in TARGETS:
-        close = nearest(name, [*TARGETS, "all"])
-        raise UsageError(
-            f"there is no target {name}", hint=f"did you mean {close}?" if close else "amd64, arm64 or all"
-        )
-    return (name,)
+    if name != "all" and name not in FEATURES:
+        raise _unknown(f"there is no target {name}", name, [*FEATURES, "all"])
+    named = tuple(FEATURES) if name == "all" else (name,)
+    found = tuple(target for target in named if features in FEATURES[target])
+    if not found:
+        known = list(dict.fromkeys(each for target in named for each in FEATURES[target]))
+        which = "no target has a" if name == "all" else f"{name} has no"
+        raise _unknown(f"{which} feature set {features}", features, known)
+    return found
 
 
-@main.command()
+def _unknown(what: str, given: str, known: list[str]) -> UsageError:
+    close = nearest(given, known)
+    return UsageError(what, hint=f"did you mean {close}?" if close else f"one of {', '.join(known)}")
+
+
+@main.command(epilog=BUILD_EXAMPLES, short_help="Write assembly, header, C and listing.")
 @kernels
 @target
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Where files go.")
@@ -139,10 +168,10 @@ def build(selectors: tuple[str, ...], target: str, out: Path, prefix: str, featu
     """Write assembly, header, C and listing: OUT/TARGET/SCRIPT.S .h .c .lst."""
     from asmgen import build as building
 
-    building.run(selectors, targets_of(target), out=out, prefix=prefix, features=features, check=check)
+    building.run(selectors, targets_of(target, features), out=out, prefix=prefix, features=features, check=check)
 
 
-@main.command()
+@main.command(epilog=TEST_EXAMPLES)
 @kernels
 @target
 @features
@@ -153,16 +182,17 @@ def build(selectors: tuple[str, ...], target: str, out: Path, prefix: str, featu
 @click.option("--only", type=click.IntRange(0), help="Only this vector, as a failure names it.")
 def test(selectors: tuple[str, ...], target: str, features: str, vectors: int, seed: int, only: int | None) -> None:
     """Assemble, emulate and compare with Python integers."""
+    targets = targets_of(target, features)
     from emulate import campaign
 
-    sys.exit(campaign.run(selectors, targets_of(target), features=features, vectors=vectors, seed=seed, only=only))
+    sys.exit(campaign.run(selectors, targets, features=features, vectors=vectors, seed=seed, only=only))
 
 
-@main.command("list")
+@main.command("list", epilog=LIST_EXAMPLES, short_help="What kernels there are, and their instructions.")
 @kernels
 @click.option("--json", "as_json", is_flag=True, help="One array, an object a kernel.")
 def list_(selectors: tuple[str, ...], as_json: bool) -> None:
-    """What kernels there are: symbols, contracts and instruction counts."""
+    """What kernels there are: C functions and instructions; with --json contracts and bounds."""
     from asmgen.describe import describe
     from asmgen.scripts import find
 
@@ -170,12 +200,12 @@ def list_(selectors: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([describe(kernel) for kernel in found], indent=2))
         return
-    from asmgen.table import table
+    from asmgen import table
 
-    table(found)
+    table.show(found)
 
 
-@main.command()
+@main.command(epilog=SHOW_EXAMPLES, short_help="A kernel after any pass.")
 @click.argument("selector", metavar="KERNEL")
 @click.option("--target", default="amd64", show_default=True, metavar="TARGET", help="amd64 or arm64.")
 @click.option(
@@ -189,18 +219,25 @@ def list_(selectors: tuple[str, ...], as_json: bool) -> None:
 @features
 @click.option("--registers", type=click.IntRange(1), help="Pretend that the target has only so many registers.")
 def show(selector: str, target: str, stage: str, features: str, registers: int | None) -> None:
-    """A kernel after a pass: what each register holds, how many values are alive."""
+    """A kernel after a pass, beside each line what is known there and the script's line.
+
+    Known are the bounds of values and words, how many values are alive after an instruction, and what registers hold.
+    """
     from asmgen.passes import PIPELINE, Options, compile_stages
     from asmgen.scripts import find
     from asmgen.show import show as text_of
 
-    targets = targets_of(target)
-    if len(targets) > 1:
+    targets = targets_of(target, features)
+    if target == "all":
         raise UsageError("show takes one target", hint="--target amd64 or --target arm64")
     if stage not in PIPELINE:
-        close = nearest(stage, list(PIPELINE))
-        raise UsageError(f"there is no pass {stage}", hint=f"did you mean {close}?" if close else ", ".join(PIPELINE))
+        raise _unknown(f"there is no pass {stage}", stage, list(PIPELINE))
     for kernel in find([selector]):
         made = PIPELINE[stage](compile_stages(kernel, Options(targets[0], features, registers)))
+        if made is None:
+            raise UsageError(
+                f"{kernel.name} is a {kernel.noun}, made of calls: there is nothing of it after {stage}",
+                hint="--after values or --after frame",
+            )
         click.echo(f"{kernel.signature.symbol}, {targets[0]}, after {stage}")
         click.echo(text_of(made))

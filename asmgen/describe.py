@@ -5,30 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 from asmgen.contracts import Bytes, Contract, Element, Parameter, Table, elements
-from asmgen.function import TARGETS, Function
+from asmgen.function import Function
+from asmgen.passes import FEATURES
 
 
 def describe(kernel: Function) -> dict[str, Any]:
-    """One object of `list --json`; numbers that may pass 2^53 are hexadecimal text."""
+    """One object of `list --json`; numbers that may pass 2^53 are hexadecimal text.
+
+    `features` has, for each target, the names that `--features` takes there and the CPU features each may use.
+    """
     signature = kernel.signature
     element = next(elements(signature.parameters), None)
     outputs = [_result(parameter.contract) for parameter in signature.outputs]
-    made: dict[str, Any] = {
+    return {
         "script": signature.script,
         "kernel": signature.kernel,
         "symbol": signature.symbol,
-        "targets": list(TARGETS),
+        "targets": list(FEATURES),
         "modulus": hex(element.field.modulus) if element else None,
         "limbs": list(element.field.limbs) if element else [],
         "montgomery": _montgomery(signature.parameters),
         "params": [_parameter(parameter) for parameter in signature.inputs],
         "result": outputs[0] if outputs else None,
+        **({"results": outputs} if len(outputs) > 1 else {}),
         "returns": "bit" if signature.returns_bit else None,
-        "features": ["default", "base"],
+        "features": {
+            target: {name: sorted(sets) for name, sets in known.items()} for target, known in FEATURES.items()
+        },
     }
-    if len(outputs) > 1:
-        made["results"] = outputs
-    return made
 
 
 def _montgomery(parameters: tuple[Parameter, ...]) -> str | None:
@@ -52,7 +56,7 @@ def _bounds(contract: Contract) -> dict[str, Any]:
             "value_max": hex(contract.value_max),
         }
         if contract.multiple_of != 1:
-            made["multiple_of"] = contract.multiple_of
+            made["multiple_of"] = hex(contract.multiple_of)
         return made
     if isinstance(contract, Table):
         return {"count": contract.count, **_bounds(contract.element)}

@@ -56,6 +56,15 @@ def find(selectors: Sequence[str] = ()) -> list[Function]:
     return list(found)
 
 
+def selector(function: Function) -> str:
+    """What names one kernel on the command line, from the working directory."""
+    path = Path(function.file)
+    if path.parent == directory().resolve():
+        return f"{path.stem}.{function.name}"
+    near = os.path.relpath(path)
+    return f"{path if near.startswith('..') else near}:{function.name}"
+
+
 def load(name_or_path: str | Path) -> Script:
     """Run a script, shipped or at a path, and collect its kernels.
 

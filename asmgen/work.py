@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
+
+from asmgen.errors import AsmgenError
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -14,19 +19,37 @@ Result = TypeVar("Result")
 _work: tuple[Callable[[Any], Any], Sequence[Any]] | None = None
 
 
-def each(function: Callable[[Job], Result], jobs: Sequence[Job]) -> Iterator[Result]:
-    """function(job) for every job, in their order, by as many processes as there are cores; results must be
-    picklable."""
+def cores() -> int:
+    """How many processes can run side by side."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def each(function: Callable[[Job], Result], jobs: Sequence[Job], processes: int | None = None) -> Iterator[Result]:
+    """function(job) for every job, in their order, by `processes` side by side, by default one a core.
+
+    Results must be picklable. What a job raises is raised here. With one job or process, and where nothing can be
+    forked, all is done in this one.
+    """
     global _work
-    processes = min(
-        len(jobs), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    if processes < 2:
+    workers = min(len(jobs), processes or cores())
+    if workers < 2 or "fork" not in multiprocessing.get_all_start_methods():
         yield from map(function, jobs)
         return
     _work = (function, jobs)
-    with multiprocessing.get_context("fork").Pool(processes) as pool:
-        yield from pool.imap(_one, range(len(jobs)))
+    context = multiprocessing.get_context("fork")
+    executor = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
+    try:
+        yield from executor.map(_one, range(len(jobs)))
+    except BrokenProcessPool:
+        hint = "run it for fewer kernels at a time, or on one core"
+        raise AsmgenError("a process was killed, perhaps for want of memory", hint=hint) from None
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def _begin() -> None:
+    """Ctrl-C ends a child without a word; the parent says what there is to say."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _one(index: int) -> Any:

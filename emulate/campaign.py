@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.progress import Progress
 
 from asmgen import peachpy_encoder
@@ -15,20 +15,20 @@ from asmgen.function import Function
 from asmgen.link import link, routines
 from asmgen.passes import Options
 from asmgen.routine import Code
-from asmgen.scripts import find
+from asmgen.scripts import find, selector
+from asmgen.table import console as wide_console
 from emulate.compare import Result
 from emulate.report import Job, failure_lines, run_tests, table
 
 
-def job(kernel: Function, options: Options, selector: str = "", notes: dict[str, None] | None = None) -> Job:
-    """The kernel's bytes for one target; `selector` is what the user calls it, `notes` gets what the assemblers say."""
+def job(kernel: Function, options: Options, notes: dict[str, None] | None = None) -> Job:
+    """The kernel's bytes for one target; `notes` gets what the assemblers say."""
     codes = routines(kernel, options)
     made = agreed(_unit(codes))
     if notes is not None:
         notes.update(dict.fromkeys(made.notes))
     extra = "" if options.features == "default" else f" --features {options.features}"
-    name = selector or f"{kernel.signature.script}.{kernel.signature.kernel}"
-    command = f"asmgen test {name} --target {options.target}{extra}"
+    command = f"asmgen test {shlex.quote(selector(kernel))} --target {options.target}{extra}"
     machine_code = link(codes, made.code).code
     features = frozenset[str]().union(*(code.features for code in codes))
     return Job(kernel, options.target, machine_code, features=features, stack=codes[0].stack, command=command)
@@ -51,18 +51,11 @@ def run(
     seed: int = 1,
     only: int | None = None,
 ) -> int:
-    """Test the kernels that the selectors name; the exit code: 0 when all are right."""
-    kernels = find(selectors)
-    names = {each: selector for selector in selectors if ":" in selector or selector.endswith(".py")
-             for each in find([selector])}  # fmt: skip
+    """Test the kernels that the selectors name, on targets that have the feature set; the exit code, 0 when all are
+    right."""
     notes: dict[str, None] = {}
-    jobs = [
-        job(kernel, Options(target, features), _selector(names.get(kernel, ""), kernel), notes)
-        for kernel in kernels
-        for target in targets
-        if features == "default" or target == "amd64"
-    ]
-    console = Console()
+    jobs = [job(kernel, Options(target, features), notes) for kernel in find(selectors) for target in targets]
+    console = wide_console()
     for note in notes:
         console.print(note, highlight=False, markup=False, soft_wrap=True)
     results: list[tuple[Job, Result]] = []
@@ -77,8 +70,3 @@ def run(
         for line in failure_lines(failure):
             console.print(line, highlight=False, markup=False, soft_wrap=True)
     return 1 if failures else 0
-
-
-def _selector(given: str, kernel: Function) -> str:
-    """What names one kernel of a script at a path."""
-    return f"{given.partition(':')[0]}:{kernel.name}" if given else ""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rich.table import Table
 
-from asmgen.errors import AsmgenError
+from asmgen.work import each
 from emulate.compare import Described, Failure, Result, check
 from emulate.inputs import Input
 from emulate.machine import Machine
@@ -41,45 +37,15 @@ def run_job(job: Job, count: int, seed: int, only: int | None = None) -> Result:
     return check(job.kernel, machine, count, seed, only=only, command=job.command)
 
 
-_jobs: Sequence[Job] = ()  # what forked processes find: kernels hold traced functions, which cannot be pickled
-
-
-def _run_numbered(number: int, count: int, seed: int, only: int | None) -> Result:
-    return run_job(_jobs[number], count, seed, only)
-
-
 def run_tests(
     jobs: Iterable[Job], *, count: int, seed: int, only: int | None = None, processes: int | None = None
 ) -> Iterator[tuple[Job, Result]]:
     """Test all jobs and yield each with its result, in the order given whatever ends first.
 
-    `processes` run side by side: by default one for each core; in this process where it is 1 or nothing can be forked.
+    `processes` run side by side, by default one for each core.
     """
-    global _jobs
     every = tuple(jobs)
-    workers = min(len(every), processes or _cores())
-    if workers <= 1 or "fork" not in multiprocessing.get_all_start_methods():
-        for job in every:
-            yield job, run_job(job, count, seed, only)
-        return
-    _jobs = every
-    executor = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("fork"))
-    try:
-        futures: list[Future[Result]] = [
-            executor.submit(_run_numbered, number, count, seed, only) for number in range(len(every))
-        ]
-        for job, future in zip(every, futures, strict=True):
-            yield job, future.result()
-    except BrokenProcessPool:
-        raise AsmgenError(
-            "a test process was killed, perhaps for want of memory", hint="run fewer side by side, or one kernel alone"
-        ) from None
-    finally:
-        executor.shutdown(cancel_futures=True)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    yield from zip(every, each(lambda job: run_job(job, count, seed, only), every, processes), strict=True)
 
 
 def table(results: Iterable[tuple[Job, Result]]) -> Table:

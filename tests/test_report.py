@@ -48,7 +48,7 @@ def test_a_process_that_dies_is_an_error_with_a_way_out() -> None:
         os._exit(9)
 
     dying = Described(ADD.signature, die)
-    with pytest.raises(AsmgenError, match="a test process was killed"):
+    with pytest.raises(AsmgenError, match="a process was killed"):
         list(run_tests([job(dying, "add", "amd64"), JOBS[0]], count=10, seed=SEED, processes=2))
 
 
