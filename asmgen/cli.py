@@ -22,18 +22,19 @@ Examples:
   asmgen test curve25519_5x51.mul --vectors 1000000
   asmgen list
   asmgen show curve25519_5x51.mul --target amd64 --after schedule
+  asmgen chain "2**255 - 21"
   asmgen build --help                          more of them
 """
 
 BUILD_EXAMPLES = """
 \b
 Examples:
-  asmgen build                                 every shipped kernel, both targets, into out/
-  asmgen build --target arm64 curve25519_5x51  one script for one target
+  asmgen build                                  every shipped kernel, both targets, into out/
+  asmgen build --target arm64 curve25519_5x51   one script for one target
   asmgen build curve25519_5x51 --features base --target amd64
   asmgen build my_field.py --out lib --prefix my_
-  asmgen build my_field.py:mul my_field.py:sqr two of its kernels
-  asmgen build --check                         is out/ what the scripts make?
+  asmgen build my_field.py:mul my_field.py:sqr  two of its kernels
+  asmgen build --check                          is out/ what the scripts make?
 """
 
 TEST_EXAMPLES = """
@@ -58,10 +59,32 @@ Examples:
 SHOW_EXAMPLES = """
 \b
 Examples:
-  asmgen show curve25519_5x51.mul --after values               exact integers, with bounds
-  asmgen show curve25519_5x51.mul --after words                64-bit words and carries
-  asmgen show curve25519_5x51.mul --target arm64 --after frame the finished routine
-  asmgen show curve25519_5x51.mul --registers 8                what is spilled with so few?
+  asmgen show curve25519_5x51.mul --after values                exact integers, with bounds
+  asmgen show curve25519_5x51.mul --after words                 64-bit words and carries
+  asmgen show curve25519_5x51.mul --target arm64 --after frame  the finished routine
+  asmgen show curve25519_5x51.mul --registers 8                 what is spilled with so few?
+"""
+
+CHAIN_EXAMPLES = """
+\b
+Examples:
+  asmgen chain "2**255 - 21"       of an inverse modulo 2^255 - 19
+  asmgen chain 0xfff1
+  asmgen chain my_field.py:invert  the exponent of a program
+"""
+
+DIFF_EXAMPLES = """
+\b
+Examples:
+  asmgen diff curve25519_5x51.mul --target arm64          beside every gcc and clang that is found
+  asmgen diff curve25519_5x51.mul --compiler gcc --flags -O2 --flags "-O3 -march=native"
+  asmgen diff curve25519_5x51.mul --against libcrypto.a:x25519_fe51_mul
+  asmgen diff my_field.py:mul --against other.c:fe_mul --layout "a, b, out:4x64"
+  asmgen diff curve25519_5x51.mul --html mul.html         a page to read and to send
+  asmgen diff curve25519_5x51 --since HEAD~5              ours now against ours then
+  asmgen diff --all --summary                             every kernel, one table
+
+Exits with 0 when all are the same function, with 1 when one is not or cannot be compared.
 """
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -211,14 +234,12 @@ def list_(selectors: tuple[str, ...], as_json: bool) -> None:
 @click.option(
     "--after",
     "stage",
-    default="allocate",
-    show_default=True,
     metavar="PASS",
-    help="values, words, select, schedule, allocate or frame.",
+    help="values, words, select, schedule, allocate (the default) or frame; of a program values or frame.",
 )
 @features
 @click.option("--registers", type=click.IntRange(1), help="Pretend that the target has only so many registers.")
-def show(selector: str, target: str, stage: str, features: str, registers: int | None) -> None:
+def show(selector: str, target: str, stage: str | None, features: str, registers: int | None) -> None:
     """A kernel after a pass, beside each line what is known there and the script's line.
 
     Known are the bounds of values and words, how many values are alive after an instruction, and what registers hold.
@@ -230,14 +251,64 @@ def show(selector: str, target: str, stage: str, features: str, registers: int |
     targets = targets_of(target, features)
     if target == "all":
         raise UsageError("show takes one target", hint="--target amd64 or --target arm64")
-    if stage not in PIPELINE:
+    if stage is not None and stage not in PIPELINE:
         raise _unknown(f"there is no pass {stage}", stage, list(PIPELINE))
     for kernel in find([selector]):
-        made = PIPELINE[stage](compile_stages(kernel, Options(targets[0], features, registers)))
+        stages = compile_stages(kernel, Options(targets[0], features, registers))
+        name = stage or ("allocate" if stages.allocate else "frame")
+        made = PIPELINE[name](stages)
         if made is None:
             raise UsageError(
-                f"{kernel.name} is a {kernel.noun}, made of calls: there is nothing of it after {stage}",
+                f"{kernel.name} is a {kernel.noun}, made of calls: there is nothing of it after {name}",
                 hint="--after values or --after frame",
             )
-        click.echo(f"{kernel.signature.symbol}, {targets[0]}, after {stage}")
+        click.echo(f"{kernel.signature.symbol}, {targets[0]}, after {name}")
         click.echo(text_of(made))
+
+
+@main.command(epilog=CHAIN_EXAMPLES, short_help="A short addition chain for a fixed exponent.")
+@click.argument("what", metavar="EXPONENT|KERNEL")
+def chain(what: str) -> None:
+    """A short addition chain for a fixed exponent: its counts, and statements for a script.
+
+    EXPONENT is a number, such as 0xfff1 or "(2**255 - 24) // 8"; KERNEL a program that raises its argument to a power.
+    """
+    from asmgen.chain_text import text
+
+    click.echo(text(what))
+
+
+@main.command(epilog=DIFF_EXAMPLES, short_help="Ours beside what compilers and other people make.")
+@kernels
+@target
+@features
+@click.option("--all", "every", is_flag=True, help="Every shipped kernel.")
+@click.option("--compiler", "compilers", multiple=True, metavar="NAME", help="gcc, clang or a command; may be repeated.")
+@click.option("--flags", multiple=True, metavar="TEXT", help="Flags for the compilers; each --flags is a set of its own.")
+@click.option("--against", multiple=True, metavar="FILE:SYMBOL", help="Somebody's C, assembly, object or library.")
+@click.option("--layout", default="", metavar="ARGS", help="Its arguments, such as \"out, a:4x64, b:4x64\".")
+@click.option("--since", default="", metavar="REV", help="Our file in out/ at a git revision.")
+@click.option("--core", "cores", multiple=True, metavar="NAME", help="Cores to model; may be repeated.")
+@click.option("--vectors", default=2048, show_default=True, type=click.IntRange(1), help="Inputs on which both must agree.")
+@click.option("--seed", default=1, show_default=True, type=int, help="Same seed, same inputs.")
+@click.option("--summary", is_flag=True, help="One table, without listings.")
+@click.option("--json", "as_json", is_flag=True, help="All of it for programs.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one page that needs nothing else.")
+def diff(
+    selectors: tuple[str, ...], target: str, features: str, every: bool, compilers: tuple[str, ...],
+    flags: tuple[str, ...], against: tuple[str, ...], layout: str, since: str, cores: tuple[str, ...], vectors: int,
+    seed: int, summary: bool, as_json: bool, html: Path | None,
+) -> None:  # fmt: skip
+    """Our assembly beside what compilers make of our C, or beside anybody's code of the same function.
+
+    Instructions are matched by the values that they make when both run on the same inputs, whatever they are called
+    and wherever they stand; what has no counterpart is counted by cause.
+    """
+    from asmgen.diff import command
+
+    if not selectors and not every:
+        raise UsageError("diff needs a kernel", hint="asmgen diff curve25519_5x51.mul, or --all")
+    wishes = command.Wishes(compilers, flags, against, since, layout, features)
+    how = command.How(wishes, vectors, seed, cores)
+    targets = targets_of(target, features)
+    sys.exit(command.run(selectors, targets, how, html=html, as_text=not as_json, summary=summary))

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from asmgen.contracts import Parameter
+from asmgen.emit.prose import bound
 from asmgen.errors import Source
 from asmgen.nodes import LoopNode, Node, Traced, ordered
 from asmgen.polynomial import Interval
 from asmgen.promises import size
 from asmgen.routine import Allocated, Code, Loop, Part, Routine, Straight
+from asmgen.steps import Steps, Value
 from asmgen.targets.row import Instruction, Label, Register, Virtual
 from asmgen.words import MASK, LoopOp, Op, Program, Term, Word
 
 Line = tuple[str, str, Source | None]  #: text, what is known beside it, script line
 
 
-def show(stage: Traced | Program | Routine | Allocated | Code) -> str:
+def show(stage: Traced | Steps | Program | Routine | Allocated | Code) -> str:
     """The stage, one step a line, with what is known of it and the script line it comes from."""
     if isinstance(stage, Traced):
         lines = list(_values(stage))
+    elif isinstance(stage, Steps):
+        lines = list(_calls(stage))
     elif isinstance(stage, Program):
         lines = list(_words(stage.ops))
     elif isinstance(stage, Routine):
@@ -109,6 +114,42 @@ def _bounds(interval: Interval) -> str:
     return f"{size(interval.low)} .. {size(interval.high)}"
 
 
+# ---- calls ----
+
+
+def _calls(steps: Steps) -> Iterator[Line]:
+    """A program's calls, each value with its contract."""
+    names = {value: value.name for value in steps.inputs}
+    for value in steps.inputs:
+        yield value.name, _contract(value), None
+    for call in steps.calls:
+        for value in call.results:
+            names[value] = value.name or f"v{len(names)}"
+        args = ", ".join(_named(value, names) for value in call.args)
+        times = f", {call.times} times over" if call.times > 1 else ""
+        known = "; ".join(dict.fromkeys(map(_contract, call.results)))
+        yield (
+            f"{', '.join(names[value] for value in call.results)} = {call.function.name}({args}){times}",
+            known,
+            call.source,
+        )
+    for parameter, value in zip(steps.signature.outputs, steps.outputs, strict=True):
+        yield f"{parameter.name} = {_named(value, names)}", "", None
+    if steps.returns is not None:
+        yield f"return {_named(steps.returns, names)}", "", None
+
+
+def _contract(value: Value) -> str:
+    return bound(Parameter("", value.contract))
+
+
+def _named(value: Value, names: Mapping[Value, str]) -> str:
+    if value.constant is not None:
+        words = ", ".join(map(_term, value.constant))
+        return f"[{words}]" if value.in_memory else words
+    return names[value]
+
+
 # ---- words ----
 
 
@@ -131,9 +172,7 @@ def _words(ops: Sequence[Op | LoopOp], indent: str = "") -> Iterator[Line]:
         place = f" {op.place[0]}[{op.place[1]}]" if op.place else ""
         shift = f", {op.k}" if op.k else ""
         text = f"{op.kind}{place} {', '.join(map(_term, op.ins))}{shift}".rstrip()
-        known = "; ".join(
-            f"{out} <= {size(out.most)}" for out in op.outs if isinstance(out, Word) and out.most < MASK
-        )
+        known = "; ".join(f"{out} <= {size(out.most)}" for out in op.outs if isinstance(out, Word) and out.most < MASK)
         yield f"{indent}{outs} = {text}" if outs else f"{indent}{text}", known, op.source
 
 
@@ -193,6 +232,7 @@ def _items(stage: Allocated | Code) -> Iterator[Line]:
                 for register in dict.fromkeys(item.written)
                 if isinstance(register, Register) and register in holds
             )
-            yield f"    {item.row.text(item.operands)}", f"{len(holds):2} live  {made}".rstrip(), item.source
+            known = f"{len(holds):2} live  {made}".rstrip() if stage.holds else ""
+            yield f"    {item.row.text(item.operands)}", known, item.source
         else:
             yield f"    {item.text}", "", None
