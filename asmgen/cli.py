@@ -283,13 +283,13 @@ def chain(what: str) -> None:
 @target
 @features
 @click.option("--all", "every", is_flag=True, help="Every shipped kernel.")
-@click.option("--compiler", "compilers", multiple=True, metavar="NAME", help="gcc, clang or a command; may be repeated.")
-@click.option("--flags", multiple=True, metavar="TEXT", help="Flags for the compilers; each --flags is a set of its own.")
+@click.option("--compiler", "compilers", multiple=True, metavar="NAME", help="gcc, clang or a command; repeatable.")
+@click.option("--flags", multiple=True, metavar="TEXT", help="Flags for the compilers; each --flags is one set.")
 @click.option("--against", multiple=True, metavar="FILE:SYMBOL", help="Somebody's C, assembly, object or library.")
 @click.option("--layout", default="", metavar="ARGS", help="Its arguments, such as \"out, a:4x64, b:4x64\".")
 @click.option("--since", default="", metavar="REV", help="Our file in out/ at a git revision.")
-@click.option("--core", "cores", multiple=True, metavar="NAME", help="Cores to model; may be repeated.")
-@click.option("--vectors", default=2048, show_default=True, type=click.IntRange(1), help="Inputs on which both must agree.")
+@click.option("--core", "cores", multiple=True, metavar="NAME", help="A core to model; repeatable.")
+@click.option("--vectors", default=2048, show_default=True, type=click.IntRange(1), help="Inputs to compare on.")
 @click.option("--seed", default=1, show_default=True, type=int, help="Same seed, same inputs.")
 @click.option("--summary", is_flag=True, help="One table, without listings.")
 @click.option("--json", "as_json", is_flag=True, help="All of it for programs.")

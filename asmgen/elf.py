@@ -112,7 +112,7 @@ class Object:
                 continue
             here = sorted((s for s in self.symbols if _is_function(s, number)), key=lambda s: (s.value, s.name))
             starts = sorted({symbol.value - section.address for symbol in here}) + [len(section.data)]
-            relocations = sorted(self._relocations(number), key=lambda relocation: relocation.offset)
+            relocations = sorted(self.relocations(number), key=lambda relocation: relocation.offset)
             places = [relocation.offset for relocation in relocations]
             for symbol in here:
                 start = symbol.value - section.address
@@ -132,7 +132,7 @@ class Object:
                 found.setdefault(symbol.name, function)
         return found
 
-    def _relocations(self, number: int) -> Iterator[Relocation]:
+    def relocations(self, number: int) -> Iterator[Relocation]:
         """Relocations that apply to a section, with offsets in it."""
         for table in self.sections:
             if table.kind not in (_RELA, _REL) or table.info != number or self.kind != "relocatable":

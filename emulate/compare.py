@@ -104,7 +104,7 @@ def check(
 def judge(kernel: Described, inputs: Sequence[Input], got: Outputs) -> list[str]:
     """Everything that is wrong with the outputs of one call, in words; inputs and outputs as in `Machine.call`."""
     signature = kernel.signature
-    meant = [_meaning(parameter.contract, value) for parameter, value in zip(signature.inputs, inputs, strict=True)]
+    meant = [meaning(parameter.contract, value) for parameter, value in zip(signature.inputs, inputs, strict=True)]
     wanted = kernel.expected(meant)
     faults = []
     for parameter, value, want in zip(signature.outputs, got, wanted, strict=False):
@@ -115,14 +115,15 @@ def judge(kernel: Described, inputs: Sequence[Input], got: Outputs) -> list[str]
                 faults.append(f"{parameter.name} breaks its promise, {fault}")
             if (contract.residue(value) - want) % contract.field.modulus:
                 faults.append(f"{parameter.name} is wrong modulo p")
-        elif _meaning(contract, value) != want:
+        elif meaning(contract, value) != want:
             faults.append(f"{parameter.name} is wrong")
     if signature.returns_bit and got[-1] != wanted[-1]:
         faults.append(f"the returned register is {got[-1]!r}, not {wanted[-1]}")
     return faults
 
 
-def _meaning(contract: Contract, value: Input) -> Any:
+def meaning(contract: Contract, value: Input) -> Any:
+    """What an argument stands for: residues of elements, tuples of them for tables, integers of the rest."""
     if isinstance(contract, Element) and isinstance(value, tuple):
         return contract.residue(value)
     if isinstance(contract, Table) and isinstance(value, tuple):
@@ -141,7 +142,7 @@ def _entries(contract: Table, words: Sequence[T]) -> list[Sequence[T]]:
 
 
 def _meanings(contract: Contract, columns: Sequence[Column]) -> list[Any]:
-    """`_meaning` of each vector."""
+    """`meaning` of each vector."""
     if isinstance(contract, Table):
         return list(zip(*(_meanings(contract.element, entry) for entry in _entries(contract, columns)), strict=True))
     numbers = values(contract, columns)
@@ -219,7 +220,7 @@ def _failure(kernel: Described, machine: Machine, block: Block, outcome: Outcome
         reason = "; ".join(reasons)
     else:
         reason = str(outcome.fault)
-    meant = [_meaning(parameter.contract, value) for parameter, value in zip(signature.inputs, inputs, strict=True)]
+    meant = [meaning(parameter.contract, value) for parameter, value in zip(signature.inputs, inputs, strict=True)]
     contracts: list[Contract] = [parameter.contract for parameter in signature.outputs] + [Bit] * signature.returns_bit
     names = [parameter.name for parameter in signature.outputs] + ["returned bit"] * signature.returns_bit
     return Failure(
@@ -232,7 +233,7 @@ def _failure(kernel: Described, machine: Machine, block: Block, outcome: Outcome
         tuple(zip((parameter.name for parameter in signature.inputs), inputs, strict=True)),
         tuple(zip(names, kernel.expected(meant), strict=True)),
         tuple(zip(names, got, strict=False)),
-        tuple(zip(names, map(_meaning, contracts, got), strict=False)),
+        tuple(zip(names, map(meaning, contracts, got), strict=False)),
         f"{command or default_command(machine)} --seed {block.seed} --only {block.start + index}",
     )
 

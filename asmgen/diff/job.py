@@ -1,0 +1,100 @@
+"""One kernel on one target against everything that the user names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from asmgen.diff.body import ours
+from asmgen.diff.comparison import Comparison, Side, compare, follow, modelled
+from asmgen.diff.same import same
+from asmgen.diff.sources import Source, Wishes, layout_of
+from asmgen.diff.verdict import Verdict, verdict
+from asmgen.errors import AsmgenError, UsageError
+from asmgen.function import Function
+from asmgen.passes import Options
+
+
+@dataclass(frozen=True)
+class How:
+    """How to compare: with which others, on how many vectors of which seed, modelled on which cores."""
+
+    wishes: Wishes = field(default_factory=Wishes)
+    vectors: int = 2048
+    seed: int = 1
+    cores: tuple[str, ...] = ()
+    model: bool = True
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Something that could not be compared, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """What came of it, in the order of the sources."""
+
+    function: Function
+    target: str
+    ours: Side
+    comparisons: tuple[Comparison, ...]
+    verdicts: tuple[Verdict, ...]
+    failed: tuple[Failed, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether everything could be compared and is the same function."""
+        return not self.failed and all(each.same is None or each.same.holds for each in self.comparisons)
+
+    @property
+    def best(self) -> int | None:
+        """The other one that does best: by modelled cycles where there are any, else by instructions executed."""
+        order = sorted(range(len(self.comparisons)), key=lambda index: (_cost(self.comparisons[index]), index))
+        return order[0] if order else None
+
+
+def _cost(made: Comparison) -> float:
+    figures = made.theirs.figures
+    mine = made.ours.figures
+    shared = [each for each in mine.cycles if each in figures.cycles]
+    return (
+        sum(figures.cycles[each] / mine.cycles[each] for each in shared) / len(shared) if shared else figures.executed
+    )
+
+
+def case(function: Function, target: str, sources: Sequence[Source], how: How) -> Case:
+    """Compare a kernel's routine with each source."""
+    mine = follow(function, ours(function, Options(target, how.wishes.features)))
+    own_c = not how.wishes.against and not how.wishes.since
+    sides: list[Side] = [mine]
+    names = []
+    failed = []
+    for source in sources:
+        try:
+            sides.append(_side(function, source, how.wishes))
+            names.append(source.name)
+        except UsageError:
+            raise
+        except AsmgenError as error:
+            failed.append(Failed(source.name, str(error)))
+    if how.model:
+        sides = modelled(sides, how.cores)
+    made = [compare(sides[0], side, same(function, side.body, how.vectors, how.seed)) for side in sides[1:]]
+    verdicts = [verdict(each, own_c=own_c) for each in made]
+    return Case(function, target, sides[0], tuple(made), tuple(verdicts), tuple(failed))
+
+
+def _side(function: Function, source: Source, wishes: Wishes) -> Side:
+    return follow(function, source.body(function), layout_of(function.signature, wishes))
+
+
+def by_script(functions: Sequence[Function]) -> Iterator[list[Function]]:
+    """The functions of each script, in order."""
+    groups: dict[str, list[Function]] = {}
+    for function in functions:
+        groups.setdefault(function.file, []).append(function)
+    yield from groups.values()

@@ -1,0 +1,135 @@
+"""Modelled cycles by llvm-mca, for the cores that it has models of and no others.
+
+What is modelled is the executed straight line: loops unrolled as often as they ran, branches, calls and returns left
+out. Where a routine changes the registers that its arguments came in they are set anew, or calls would depend on each
+other. Loads do not wait for stores.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+from asmgen import tools
+from asmgen.diff.steps import Run
+from asmgen.errors import UsageError, nearest
+from asmgen.targets.conventions import convention
+
+#: Cores with scheduling models of their own in LLVM 19; for all others it silently takes another core's.
+MODELLED = {
+    "amd64": (
+        "znver1", "znver2", "znver3", "znver4", "sandybridge", "haswell", "broadwell", "skylake", "skylake-avx512",
+        "icelake-server", "sapphirerapids", "alderlake",
+    ),
+    "arm64": (
+        "neoverse-n1", "neoverse-n2", "neoverse-v1", "neoverse-v2", "cortex-a53", "cortex-a55", "cortex-a510",
+        "cortex-a57", "ampere1", "thunderx2t99", "thunderx3t110", "tsv110", "exynos-m5", "a64fx",
+    ),
+}  # fmt: skip
+#: Those shown unless others are asked for.
+USUAL = {
+    "amd64": ("znver3", "znver4", "skylake", "icelake-server"),
+    "arm64": ("neoverse-n1", "neoverse-v1", "neoverse-v2", "cortex-a55"),
+}
+_OLDEST = 19
+_NAMES = (*(f"llvm-mca-{version}" for version in range(30, _OLDEST - 1, -1)), "llvm-mca")
+_TRIPLES = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
+_COMMENT = {"amd64": "#", "arm64": "//"}
+_ITERATIONS = 50
+#: Instructions of a call beyond which it is not modelled.
+_LONGEST = 5000
+
+
+@cache
+def found() -> tuple[str | None, str]:
+    """The program, or None and what to say about it."""
+    path = tools.find(_NAMES)
+    if path is None:
+        return None, f"no modelled cycles: no {_NAMES[-2]} or newer on PATH (Debian's llvm-19 has it)"
+    version = re.search(r"version (\d+)", tools.run((path, "--version"), seconds=10).output)
+    if version is None or int(version[1]) < _OLDEST:
+        said = version[1] if version else "unknown"
+        return None, f"no modelled cycles: {path} is version {said}, whose models are too old; {_OLDEST} is needed"
+    return path, ""
+
+
+def cores(wished: Sequence[str], target: str) -> tuple[str, ...]:
+    """The cores to show; UsageError for one that has no model of its own."""
+    mine = tuple(core for core in wished if core in MODELLED[target])
+    every = [core for known in MODELLED.values() for core in known]
+    for core in wished:
+        if core not in every:
+            close = nearest(core, every)
+            raise UsageError(
+                f"llvm-mca has no model of its own for {core}: its figures would be those of another core",
+                hint=(f"did you mean {close}? " if close else "") + "one of " + ", ".join(MODELLED[target]),
+            )
+    return mine if wished else USUAL[target]
+
+
+def text(target: str, run: Run) -> str:
+    """The executed straight line as llvm-mca reads it."""
+    lines = [step.line for step in run.steps if step.line.control is None and step.kind != "marks"]
+    changed = {name for line in lines for name in line.writes}
+    setting = {"amd64": "movl $64, %{}", "arm64": "mov {}, #64"}[target]
+    again = [setting.format(_low(target, name)) for name in convention(None, target).arguments[:6] if name in changed]
+    return "\n".join([*again, *(line.text for line in lines)])
+
+
+def _low(target: str, name: str) -> str:
+    """The 32-bit name of an argument register on amd64."""
+    if target != "amd64":
+        return name
+    return f"{name}d" if name[1:].isdigit() else f"e{name[1:]}"
+
+
+def cycles(target: str, core: str, texts: Sequence[str]) -> list[float | None]:
+    """Cycles a call of each, over many independent ones; None where llvm-mca does not take an instruction."""
+    path, _ = found()
+    short = [index for index, each in enumerate(texts) if each.count("\n") < _LONGEST]
+    if path is None or len(short) < len(texts):
+        numbers = iter(cycles(target, core, [texts[index] for index in short]) if path and short else ())
+        return [next(numbers, None) if index in short else None for index in range(len(texts))]
+    made = _model(path, target, core, texts)
+    if made is not None:
+        return list(made)
+    alone = [_model(path, target, core, [each]) for each in texts] if len(texts) > 1 else [None]
+    return [each[0] if each else None for each in alone]
+
+
+def _model(path: str, target: str, core: str, texts: Sequence[str]) -> list[float] | None:
+    mark = _COMMENT[target]
+    regions = "".join(
+        f"{mark} LLVM-MCA-BEGIN r{index}\n{each}\n{mark} LLVM-MCA-END\n" for index, each in enumerate(texts)
+    )
+    with tempfile.TemporaryDirectory(prefix="asmgen-") as scratch:
+        source = Path(scratch) / "lines.s"
+        source.write_text(regions)
+        command = (path, f"-mtriple={_TRIPLES[target]}", f"-mcpu={core}", f"-iterations={_ITERATIONS}",
+                   "-instruction-info=0", "-resource-pressure=0", str(source))  # fmt: skip
+        finished = tools.run(command, seconds=60)
+    if finished.status:
+        return None
+    totals = [int(each) / _ITERATIONS for each in re.findall(r"^Total Cycles:\s+(\d+)", finished.output, re.M)]
+    return totals if len(totals) == len(texts) else None
+
+
+def table(target: str, wished: Sequence[str], runs: Sequence[Run]) -> list[Mapping[str, float]]:
+    """The modelled cycles of several routines, each by core."""
+    texts = [text(target, run) for run in runs]
+    made: list[dict[str, float]] = [{} for _ in runs]
+    for core, numbers in _all(target, wished, texts):
+        for each, number in zip(made, numbers, strict=True):
+            if number is not None:
+                each[core] = number
+    return list(made)
+
+
+def _all(target: str, wished: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[str, list[float | None]]]:
+    every = cores(wished, target)
+    with ThreadPoolExecutor(2) as pool:
+        yield from zip(every, pool.map(lambda core: cycles(target, core, texts), every), strict=True)
