@@ -72,7 +72,7 @@ class Tables:
     def assemble(self, unit: Unit) -> Result:
         """Bytes of every routine."""
         made = {symbol: assemble(code.items) for symbol, code in unit.routines.items()}
-        return Result({symbol: _with_holes(assembled, unit.target) for symbol, assembled in made.items()})
+        return Result({symbol: with_holes(assembled, unit.target) for symbol, assembled in made.items()})
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class PeachPy:
         refused: dict[str, None] = {}
         found = {}
         for symbol, code in unit.routines.items():
-            found[symbol] = _with_holes(assemble([_by_peachpy(item, refused) for item in code.items]), unit.target)
+            found[symbol] = with_holes(assemble([_by_peachpy(item, refused) for item in code.items]), unit.target)
         return Result(found, tuple(refused))
 
 
@@ -170,7 +170,7 @@ def apple(target: str) -> Driver | None:
 def first_difference(code: Code, theirs: bytes) -> str | None:
     """The first instruction that another assembler encodes otherwise than our tables, in words; None when all agree."""
     ours = assemble(code.items)
-    whole = _with_holes(ours, code.target)
+    whole = with_holes(ours, code.target)
     if whole == theirs:
         return None
     place = next((i for i, (a, b) in enumerate(zip(whole, theirs, strict=False)) if a != b), len(whole))
@@ -183,7 +183,7 @@ def first_difference(code: Code, theirs: bytes) -> str | None:
     return f"{shown} at {start:#x} is {theirs[start:end].hex(' ')}, ours {whole[start:end].hex(' ')}"
 
 
-def _with_holes(assembled: Assembled, target: str) -> bytes:
+def with_holes(assembled: Assembled, target: str) -> bytes:
     """The code with zeros where a linker is to fill in, as object files with explicit addends have it."""
     code = bytearray(assembled.code)
     for offset, _, _ in assembled.relocations:

@@ -140,7 +140,8 @@ def texts(made: Sequence[Unit], progress: Progress | None = None) -> dict[str, s
         take(unit, kernel, result)
     for unit in made:
         for program in _callees_first(unit.kernels):
-            take(unit, program, _program(unit, program, {callee: parts[unit, callee].stack for callee in program.callees}))
+            stacks = {callee: parts[unit, callee].stack for callee in program.callees}
+            take(unit, program, _program(unit, program, stacks))
     files: dict[str, str] = {}
     for unit in made:
         done_parts = [parts[unit, kernel] for kernel in unit.kernels]
@@ -179,7 +180,8 @@ def _program(unit: Unit, program: Program, stacks: Mapping[Function, int]) -> _M
     from emulate import listing
 
     code = compile_program(program, Options(unit.origin.target, unit.features), stacks.__getitem__).frame
-    return _Made(gnu.part(unit.origin, code), c_calls.part(unit.origin, program), listing.part(unit.origin, code), code.stack)
+    body = c_calls.part(unit.origin, program)
+    return _Made(gnu.part(unit.origin, code), body, listing.part(unit.origin, code), code.stack)
 
 
 def _joined(origin: Origin, parts: Sequence[_Made]) -> tuple[str, str, str, str]:

@@ -1,14 +1,167 @@
-"""temporary"""
+"""Addition chains for fixed exponents: few multiplications, and squarings in runs that `square_n` makes in one call.
+
+A chain is built of elements, each the sum of two shifted earlier ones: e = (a << i) + (b << j) takes one
+multiplication, and squarings of a and b that other elements share. Where squarings stop on the way, they stop for all
+who need the value there. asmgen.chain_search finds the elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-@dataclass
+from functools import cache
+from typing import Any
+
+from asmgen.chain_search import Pool, Sum, Term, search
+
+
+@dataclass(frozen=True)
+class Step:
+    """The value number `left` squared `squarings` times, then times the value number `right` if there is one.
+
+    Value 0 is what is raised, value i is that of step i - 1; exactly one of the two parts is there.
+    """
+
+    left: int
+    squarings: int = 0
+    right: int | None = None
+
+
+@dataclass(frozen=True)
 class Chain:
+    """Steps that raise something to `exponent`, the value of the last one."""
+
     exponent: int
-    def apply(self, x, multiply, squared, named):
-        total = x
-        run = 0
-        for bit in bin(self.exponent)[3:]:
-            run += 1
-            if bit == "1":
-                total = multiply(squared(total, run), x); run = 0
-        return squared(total, run) if run else total
-def best(e): return Chain(e)
+    steps: tuple[Step, ...]
+
+    @property
+    def squarings(self) -> int:
+        """How often something is squared."""
+        return sum(step.squarings for step in self.steps)
+
+    @property
+    def multiplications(self) -> int:
+        """Products of two values."""
+        return sum(step.right is not None for step in self.steps)
+
+    @property
+    def counts(self) -> str:
+        """In words."""
+        return f"{self.squarings} squarings, {self.multiplications} multiplications"
+
+    def exponents(self) -> list[int]:
+        """What each value is of the first one: the exponent, step by step."""
+        found = [1]
+        for step in self.steps:
+            found.append((found[step.left] << step.squarings) + (0 if step.right is None else found[step.right]))
+        return found
+
+    def apply(
+        self,
+        x: Any,
+        multiply: Callable[[Any, Any], Any],
+        square: Callable[[Any, int], Any],
+        named: Callable[[Any, str], Any] = lambda value, name: value,
+    ) -> Any:
+        """x^exponent by `multiply(x, y)` and `square(x, n)` = x^(2^n); `named` is told what each value is called."""
+        values = [x]
+        for step, name in zip(self.steps, self.names()[1:], strict=True):
+            left = values[step.left]
+            made = square(left, step.squarings) if step.right is None else multiply(left, values[step.right])
+            values.append(named(made, name))
+        return values[-1]
+
+    def names(self) -> list[str]:
+        """x for the first value, x5 for x^(2^5 - 1), x_1011 for what has another short exponent; x30_2 for x30 squared
+        twice; y for what the chain ends with."""
+        made = ["x"]
+        for index, (step, exponent) in enumerate(zip(self.steps, self.exponents()[1:], strict=True), 1):
+            if exponent & (exponent + 1) == 0:
+                made.append(f"x{exponent.bit_length()}")
+            elif exponent.bit_length() <= (8 if step.right is None else 16) and index < len(self.steps):
+                made.append(f"x_{exponent:b}")
+            elif step.right is None and made[step.left] != "y":
+                made.append(f"{made[step.left]}_{step.squarings}")
+            else:
+                made.append("y")
+        return made
+
+    def lines(self) -> Iterator[str]:
+        """The chain as statements of a script: each product one line, with what is squared for it alone inside."""
+        names = self.names()
+        reads = [step.left for step in self.steps] + [step.right for step in self.steps if step.right is not None]
+        text = ["x"]
+        for index, (step, name) in enumerate(zip(self.steps, names[1:], strict=True), 1):
+            last = index == len(self.steps)
+            left = text[step.left]
+            if step.right is None:
+                made = f"sqr({left})" if step.squarings == 1 else f"square_n({left}, {step.squarings})"
+            else:
+                made = f"mul({left}, {text[step.right]})"
+            if last:
+                yield f"return {made}"
+            elif step.right is None and reads.count(index) == 1:
+                text.append(made)
+            else:
+                yield f"{name} = {made}"
+                text.append(name)
+        if not self.steps:
+            yield "return x"
+
+
+@cache
+def best(exponent: int) -> Chain:
+    """The best chain that the search finds for an exponent of at least 1; the same one each time."""
+    pool, terms = search(exponent)
+    return assembled(exponent, pool, terms)
+
+
+def assembled(exponent: int, pool: Pool, terms: Sequence[Term]) -> Chain:
+    """The chain that makes the pool's elements and then goes through the exponent term by term."""
+    writer = _Writer(_stops(exponent, pool, terms))
+    for element, parts in sorted(pool.items()):
+        writer.add(element, parts)
+    total, end = terms[0].word, terms[0].end
+    for term in terms[1:]:
+        shift = term.end - end
+        writer.add((total << shift) + term.word, Sum(total, shift, term.word, 0))
+        total, end = (total << shift) + term.word, term.end
+    writer.shifted(total, (exponent // total).bit_length() - 1)
+    chain = Chain(exponent, tuple(writer.steps))
+    if chain.exponents()[-1] != exponent:
+        raise AssertionError(f"the chain makes {chain.exponents()[-1]}, not {exponent}")
+    return chain
+
+
+def _stops(exponent: int, pool: Pool, terms: Sequence[Term]) -> Mapping[int, Sequence[int]]:
+    """How often each value is squared for someone."""
+    found: dict[int, set[int]] = {}
+    for parts in pool.values():
+        found.setdefault(parts.left, set()).add(parts.left_shift)
+        found.setdefault(parts.right, set()).add(parts.right_shift)
+    if len(terms) > 1:
+        found.setdefault(terms[0].word, set()).add(terms[1].end - terms[0].end)
+    return {value: sorted(shifts) for value, shifts in found.items()}
+
+
+class _Writer:
+    def __init__(self, stops: Mapping[int, Iterable[int]]) -> None:
+        self.stops = stops
+        self.steps: list[Step] = []
+        self.number = {1: 0}  #: of each exponent
+
+    def shifted(self, value: int, shift: int) -> int:
+        """The number of value << shift, squared as far as needed."""
+        for stop in (*(each for each in self.stops.get(value, ()) if each < shift), shift):
+            if value << stop not in self.number:
+                known = max(k for k in range(stop) if value << k in self.number)
+                self.steps.append(Step(self.number[value << known], stop - known))
+                self.number[value << stop] = len(self.steps)
+        return self.number[value << shift]
+
+    def add(self, value: int, parts: Sum) -> None:
+        if value in self.number:
+            return
+        left, right = self.shifted(parts.left, parts.left_shift), self.shifted(parts.right, parts.right_shift)
+        self.steps.append(Step(left, 0, right))
+        self.number[value] = len(self.steps)

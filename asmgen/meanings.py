@@ -22,7 +22,7 @@ class Meaning:
     `primes` says for which moduli it is known, in words and as a condition.
     """
 
-    texts: tuple[str, ...]  #: a formula for each result, for headers and listings; empty when the script says `computes`
+    texts: tuple[str, ...]  #: formulas for headers and listings, one a result or one for all; none with `computes`
     takes: tuple[str, ...]
     gives: tuple[str, ...]
     function: Callable[..., Any]
@@ -114,10 +114,14 @@ E = "element"
 
 _CUBIC = ("moduli that are 3 modulo 4", lambda p: p % 4 == 3)
 _ROOTS = ("moduli that are 3 modulo 4 or 5 modulo 8", lambda p: p % 4 == 3 or p % 8 == 5)
+_EDWARDS = ("2^255 - 19", lambda p: p == 2**255 - 19)
 _CURVES = ("2^255 - 19 and 2^448 - 2^224 - 1", lambda p: p in LADDERS)
 
-_SQUARES = ("even root of u / v, or of i * u / v where that has none", "1 if u / v is a square and v is not 0 (or u is), else 0")
-_STEP = tuple(f"{name} after a step of the ladder of RFC 7748" for name in ("x2", "z2", "x3", "z3"))
+_SQUARES = (
+    "even root of u / v, or of i * u / v where that has none",
+    "1 if u / v is a square and v is not 0 (or u is), else 0",
+)
+_STEP = "x2, z2, x3, z3 after one step of the ladder of RFC 7748, 5"
 
 #: By the name of a kernel: what it may mean, for each form of arguments and results.
 MEANINGS: Mapping[str, tuple[Meaning, ...]] = {
@@ -139,11 +143,12 @@ MEANINGS: Mapping[str, tuple[Meaning, ...]] = {
     "from_storage": _same("a, out of storage"),
     "to_mont": _same("a, into Montgomery form"),
     "from_mont": _same("a, out of Montgomery form"),
-    "absolute": (_one("a or -a, the one whose value in 0..p - 1 is even", (E,), E, lambda p, a: p - a if a % 2 else a),),
+    "absolute": (_one("a or -a, of which one is even in 0..p - 1", (E,), E, lambda p, a: p - a if a % 2 else a),),
     "select": (_one("a if bit else b", ("bit", E, E), E, lambda p, bit, a, b: a if bit else b),),
     "swap": (
         Meaning(
-            ("b if bit else a", "a if bit else b"), ("bit", E, E), (E, E), lambda p, bit, a, b: (b, a) if bit else (a, b)
+            ("b if bit else a", "a if bit else b"), ("bit", E, E), (E, E),
+            lambda p, bit, a, b: (b, a) if bit else (a, b),
         ),
     ),
     "lookup": (
@@ -159,9 +164,7 @@ MEANINGS: Mapping[str, tuple[Meaning, ...]] = {
         Meaning(("the integer s, 0 unless s < p", "1 if s < p, else 0"), ("bytes",), (E, "bit"), _checked),
     ),
     "invert": (_one("1 / a, 0 if a = 0", (E,), E, lambda p, a: pow(a, p - 2, p)),),
-    "pow22523": (
-        _one("a^(2^252 - 3)", (E,), E, lambda p, a: pow(a, 2**252 - 3, p), primes=("2^255 - 19", lambda p: p == 2**255 - 19)),
-    ),
+    "pow22523": (_one("a^(2^252 - 3)", (E,), E, lambda p, a: pow(a, 2**252 - 3, p), primes=_EDWARDS),),
     "sqrt": (
         _one("a^((p + 1) / 4)", (E,), E, lambda p, a: pow(a, (p + 1) // 4, p), primes=_CUBIC),
         Meaning(
@@ -178,11 +181,9 @@ MEANINGS: Mapping[str, tuple[Meaning, ...]] = {
     ),
     "sqrt_ratio": (Meaning(_SQUARES, (E, E), (E, "bit"), sqrt_ratio, primes=_ROOTS),),
     "ladder_step": (
-        Meaning(_STEP, (E,) * 5, (E,) * 4, ladder_step, primes=_CURVES),
-        Meaning(
-            tuple(f"{text}, x2 and z2 changed with x3 and z3 before if bit" for text in _STEP),
-            ("bit",) + (E,) * 5, (E,) * 4, _swapped_step, primes=_CURVES,
-        ),
+        Meaning((_STEP,), (E,) * 5, (E,) * 4, ladder_step, primes=_CURVES),
+        Meaning((f"{_STEP}, before which (x2, z2) and (x3, z3) are swapped if bit",), ("bit",) + (E,) * 5, (E,) * 4,
+                _swapped_step, primes=_CURVES),
     ),
 }  # fmt: skip
 
@@ -193,7 +194,7 @@ MEANINGS = {
 
 
 def meaning_of(name: str, takes: tuple[str, ...], gives: tuple[str, ...]) -> Meaning | None:
-    """The known meaning of a kernel of this name, with these kinds of arguments and results; None when there is none."""
+    """The known meaning of a name, for these kinds of arguments and results; None when there is none."""
     return next((meaning for meaning in MEANINGS.get(name, ()) if meaning.fits(takes, gives)), None)
 
 

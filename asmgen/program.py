@@ -14,7 +14,7 @@ from asmgen.contracts import BitContract
 from asmgen.control import repeat
 from asmgen.errors import AsmgenError, here, script_errors
 from asmgen.function import PROMISE, Function
-from asmgen.steps import Call, Recording, Steps, Value, unmet
+from asmgen.steps import Recording, Steps, Value, unmet
 from asmgen.trace import run, running
 
 
@@ -138,7 +138,7 @@ def power(x: Any, exponent: int) -> Any:
         return square_n(value, n) if isinstance(square_n, Function) else repeat(n, square, value)
 
     def named(value: Any, name: str) -> Any:
-        if isinstance(value, Value):
+        if isinstance(value, Value) and name != "y":
             value.name = name
         return value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from asmgen.contracts import Signature
+from asmgen.contracts import Bytes, Parameter, Signature
 from asmgen.errors import Source
 
 MASK = 2**64 - 1
@@ -42,7 +42,7 @@ class Op:
 
     | kind     | ins              | k  | outs         | meaning |
     |----------|------------------|----|--------------|---------|
-    | load     |                  |    | w            | word `place` = (parameter, i) of an input buffer |
+    | load     |                  | k  | w            | word `place` = (parameter, i) of an input, k bytes on |
     | scalar   |                  |    | w            | an argument passed by value, `place` = (parameter, 0) |
     | mul      | x, y             |    | low, high    | x * y; an output that nobody needs is None |
     | add      | x, y, [carry]    |    | sum, [carry] | x + y + carry |
@@ -56,7 +56,9 @@ class Op:
     | nonzero  | x                |    | bit          | x != 0 |
     | flip     | bit              |    | bit          | 1 - bit |
     | swap     | x                |    | w            | the bytes in the other order |
-    | store    | x                |    |              | word `place` = (parameter, i) of an output buffer |
+    | store    | x                | k  |              | word `place` = (parameter, i) of an output, k bytes on |
+
+    At the end of a byte string that is no whole number of words, load and store reach only what is left of it.
     """
 
     kind: str
@@ -99,18 +101,26 @@ class Program:
 def run(program: Program, inputs: Mapping[str, Sequence[int]]) -> tuple[dict[str, list[int]], int | None]:
     """Output words by parameter name and the returned bit; `inputs` are words by parameter name."""
     known: dict[Word | Bit, int] = {}
-    stored: dict[tuple[str, int], int] = {}
+    stored: dict[str, dict[int, int]] = {}  #: bytes by place
     for op in program.ops:
         if isinstance(op, LoopOp):
             _loop(op, known, inputs, stored)
         else:
             _step(op, known, inputs, stored)
-    outputs: dict[str, list[int]] = {}
-    for (name, index), value in sorted(stored.items()):
-        outputs.setdefault(name, []).append(value)
-        if len(outputs[name]) != index + 1:
-            raise ValueError(f"word {len(outputs[name]) - 1} of {name} was not stored")
-    return outputs, None if program.returns is None else _value(program.returns, known)
+    return {p.name: _stored(p, stored) for p in program.signature.outputs}, (
+        None if program.returns is None else _value(program.returns, known)
+    )
+
+
+def _stored(parameter: Parameter, stored: Mapping[str, Mapping[int, int]]) -> list[int]:
+    """An output's words in memory; the last one of a byte string may be a part of one."""
+    contract, found = parameter.contract, stored.get(parameter.name, {})
+    length = contract.length if isinstance(contract, Bytes) else 8 * contract.words
+    missing = [at for at in range(length) if at not in found]
+    if missing:
+        raise ValueError(f"word {missing[0] // 8} of {parameter.name} was not stored")
+    text = bytes(found[at] for at in range(length))
+    return [int.from_bytes(text[at : at + 8], "little") for at in range(0, length, 8)]
 
 
 def _value(term: Term | Bit, known: Mapping[Word | Bit, int]) -> int:
@@ -118,7 +128,7 @@ def _value(term: Term | Bit, known: Mapping[Word | Bit, int]) -> int:
 
 
 def _loop(
-    loop: LoopOp, known: dict[Word | Bit, int], inputs: Mapping[str, Sequence[int]], stored: dict[tuple[str, int], int]
+    loop: LoopOp, known: dict[Word | Bit, int], inputs: Mapping[str, Sequence[int]], stored: dict[str, dict[int, int]]
 ) -> None:
     count = _value(loop.count, known)
     if count:
@@ -136,14 +146,17 @@ def _loop(
 
 
 def _step(
-    op: Op, known: dict[Word | Bit, int], inputs: Mapping[str, Sequence[int]], stored: dict[tuple[str, int], int]
+    op: Op, known: dict[Word | Bit, int], inputs: Mapping[str, Sequence[int]], stored: dict[str, dict[int, int]]
 ) -> None:
     if op.kind in ("load", "scalar"):
         assert op.place is not None
-        results = [inputs[op.place[0]][op.place[1]]]
+        low, *high = inputs[op.place[0]][op.place[1] : op.place[1] + 2]
+        results = [(low | sum(high) << 64) >> 8 * op.k & MASK]
     elif op.kind == "store":
         assert op.place is not None
-        stored[op.place] = _value(op.ins[0], known)
+        at = 8 * op.place[1] + op.k
+        text = _value(op.ins[0], known).to_bytes(8, "little")
+        stored.setdefault(op.place[0], {}).update(zip(range(at, at + 8), text, strict=True))
         return
     else:
         results = list(meaning(op.kind, [_value(term, known) for term in op.ins], op.k))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import capstone
 
+from asmgen.assemblers import with_holes
 from asmgen.contracts import Signature
 from asmgen.emit import prose
 from asmgen.emit.census import counted
@@ -68,7 +69,8 @@ def _heading(origin: Origin, code: Code) -> Iterator[str]:
 
 def _lines(code: Code, reader: capstone.Cs) -> Iterator[str]:
     assembled = assemble(code.items)
-    ends = [*assembled.offsets[1:], len(assembled.code)]
+    whole = with_holes(assembled, code.target)
+    ends = [*assembled.offsets[1:], len(whole)]
     shown = ""
     for index, item in enumerate(code.items):
         if isinstance(item, Label):
@@ -76,7 +78,7 @@ def _lines(code: Code, reader: capstone.Cs) -> Iterator[str]:
         elif isinstance(item, Instruction):
             place, text = _source(item)
             start = assembled.offsets[index]
-            piece = assembled.code[start : ends[index]]
+            piece = whole[start : ends[index]]
             text_read = read(item, piece, start, reader)
             row = (f"{start:04x}", piece.hex(" "), text_read, _result(code, index, item))
             line = " ".join(cell.ljust(width) for cell, width in zip(row, _COLUMNS, strict=True))

@@ -272,8 +272,9 @@ class _Writer:
         name, index = op.place
         if name not in self.bytes:
             return f"{c_name(name)}[{index}]"
-        length = min(8, self.bytes[name].length - 8 * index)
-        return self.call("load_bytes", f"{c_name(name)} + {8 * index}", str(length))
+        at = 8 * index + op.k
+        length = min(8, self.bytes[name].length - at)
+        return self.call("load_bytes", f"{c_name(name)} + {at}", str(length))
 
     def store(self, op: Op) -> None:
         assert op.place is not None
@@ -281,8 +282,9 @@ class _Writer:
         if name not in self.bytes:
             self.line(f"{c_name(name)}[{index}] = {self.term(op.ins[0])};")
             return
-        length = min(8, self.bytes[name].length - 8 * index)
-        self.line(self.call("store_bytes", f"{c_name(name)} + {8 * index}", str(length), self.term(op.ins[0])) + ";")
+        at = 8 * index + op.k
+        length = min(8, self.bytes[name].length - at)
+        self.line(self.call("store_bytes", f"{c_name(name)} + {at}", str(length), self.term(op.ins[0])) + ";")
 
     # ---- loops ----
 

@@ -14,6 +14,7 @@ from asmgen.emit.formats import ELF, MACH_O, MACHINES, macros, property_note
 from asmgen.emit.names import c_name, checked_prefix
 from asmgen.emit.origin import MACHINES as CALLS
 from asmgen.emit.origin import Origin, banner, needs
+from asmgen.passes.machine import machine
 from asmgen.routine import Cfi, Code
 from asmgen.targets.conventions import convention
 from asmgen.targets.row import Instruction, Label, Register
@@ -92,22 +93,28 @@ def property_bits(target: str, codes: Sequence[Code]) -> int:
         names = {item.row.name for item in instructions}
         if not instructions or instructions[0].row.name not in machine.landing:
             bits &= ~machine.landing_bit
-        kept = "x30" in code.saved or any(item.row.control == "call" for item in instructions)
+        kept = "x30" in code.saved or calls(code)
         if target == "arm64" and kept and not {"paciasp", "autiasp"} <= names:
             bits &= ~machine.return_bit
     return bits
 
 
 def clobbered(code: Code) -> list[Register]:
-    """Registers that hold something else after the call, in number order; not the saved ones and the stack pointer."""
-    written = {
-        register
-        for item in code.items
-        if isinstance(item, Instruction)
-        for register in item.written
-        if isinstance(register, Register) and register.name not in {*_STACK_POINTERS, *_NO_CHANGE, *code.saved}
-    }
-    return sorted(written, key=lambda register: register.number)
+    """Registers that hold something else after the call, in number order; not the saved ones and the stack pointer.
+
+    Of a routine that calls others these are all that the calling convention gives to them.
+    """
+    instructions = [item for item in code.items if isinstance(item, Instruction)]
+    written = {register for item in instructions for register in item.written if isinstance(register, Register)}
+    if calls(code):
+        written |= {machine(code.target).registers[name] for name in convention(None, code.target).changed}
+    kept = {*_STACK_POINTERS, *_NO_CHANGE, *code.saved}
+    return sorted((each for each in written if each.name not in kept), key=lambda register: register.number)
+
+
+def calls(code: Code) -> bool:
+    """Whether a routine calls others."""
+    return any(isinstance(item, Instruction) and item.row.control == "call" for item in code.items)
 
 
 def facts(code: Code) -> list[str]:
@@ -121,7 +128,7 @@ def facts(code: Code) -> list[str]:
         f"args    {', '.join(places) or 'nothing'}",
         f"changes {changed or 'no register'}, flags",
         f"saves   {' '.join(code.saved) or 'nothing'}",
-        f"stack   {code.stack} bytes",
+        f"stack   {code.stack} bytes{', with what it calls' if calls(code) else ''}",
     ]
     features = features_of([code])
     if features:

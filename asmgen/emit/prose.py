@@ -102,9 +102,13 @@ def mathematics(signature: Signature) -> str:
     given = [name for name in inspect.signature(meaning.function).parameters if name != "p"]
     names = dict(zip(given, (c_name(each.name) for each in signature.inputs), strict=False))
     formulas = [re.sub(r"\b[a-z]\w*\b", lambda found: names.get(found[0], found[0]), text) for text in meaning.texts]
-    stored = [f"{c_name(p.name)} = {text}" for p, text in zip(signature.outputs, formulas, strict=False)]
+    outputs = [c_name(parameter.name) for parameter in signature.outputs]
+    if len(formulas) == 1 and outputs:
+        outputs = [", ".join(outputs)]
+    stored = [f"{name} = {text}" for name, text in zip(outputs, formulas, strict=False)]
+    modulo = "  (modulo p)" if "element" in gives else ""
     returned = [f"returns {formulas[-1]}"] if signature.returns_bit else []
-    return ", ".join([*stored, *returned]) + ("  (modulo p)" if "element" in gives else "")
+    return ", ".join(([", ".join(stored) + modulo] if stored else []) + returned)
 
 
 def first_line(doc: str) -> str:

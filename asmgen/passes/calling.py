@@ -14,7 +14,7 @@ from asmgen.errors import Source
 from asmgen.passes.frame import frame
 from asmgen.passes.machine import Machine, machine
 from asmgen.passes.storage import Buffer, Copy, Place, Slot, Storage, last_uses
-from asmgen.routine import Allocated, Code, Item, Routine
+from asmgen.routine import Allocated, Code, Routine
 from asmgen.steps import Call, Steps, Value
 from asmgen.targets.conventions import Convention, convention
 from asmgen.targets.row import FRAME, Instruction, Label, Memory, Register, Virtual
@@ -77,7 +77,7 @@ class _Calling:
         self.rules = rules
         self.names = Names(steps, stored)
         self.last = last_uses(steps)
-        self.items: list[Item] = []
+        self.items: list[Instruction | Label] = []
         self.source: Source | None = None
         self.scratch = [target.registers[name] for name in _SCRATCH[target.name]]
         self.starts = [sum(stored.slots[:index]) for index in range(len(stored.slots))]
@@ -188,15 +188,15 @@ class _Calling:
     def slot(self, number: int, word: int = 0) -> Memory:
         return Memory(FRAME, 8 * (self.starts[number] + word))
 
-    def argument(self, value: Value, register: Register) -> None:
-        """A value, or a pointer to it, in a register."""
+    def argument(self, value: Value, register: Register, name: str) -> None:
+        """A value, or a pointer to it, in a register, for the argument of that name."""
         place, note = self.stored.places.get(value), self.names.value(value)
         if isinstance(place, Slot):
             self.add(self.target.address(register, self.slot(place.number), note=note))
         elif isinstance(place, Buffer):
             self.get(register, self.homes[place.name], note)
         elif value.constant is not None:
-            self.number(register, value.constant[0])
+            self.number(register, value.constant[0], f"{name} = {value.constant[0]}")
         else:
             self.get(register, self.homes[value], note)
 
@@ -217,12 +217,13 @@ class _Calling:
     def once(self, call: Call, args: Sequence[Value]) -> None:
         """One call with these operands."""
         values = [*call.outputs(), *args]
+        names = [parameter.name for parameter in call.function.signature.parameters]
         for index in range(len(self.rules.arguments), len(values)):
             word = Memory(self.target.stack, self.rules.shadow + 8 * (index - len(self.rules.arguments)))
-            self.argument(values[index], self.scratch[0])
+            self.argument(values[index], self.scratch[0], names[index])
             self.add(self.target.store(self.scratch[0], word))
-        for name, value in zip(self.rules.arguments, values, strict=False):
-            self.argument(value, self.target.registers[name])
+        for register, value, name in zip(self.rules.arguments, values, names, strict=False):
+            self.argument(value, self.target.registers[register], name)
         self.add(self.target.call(call.function.signature.symbol, note=self.names.told(call, args)))
 
     def loop(self, call: Call, args: Sequence[Value], left: int, index: int) -> None:
@@ -248,14 +249,14 @@ class _Calling:
     def constants(self, index: int) -> None:
         """The constants that call `index` is the first to need."""
         for value in self.stored.constants.get(index, ()):
-            place = self.stored.places[value]
-            base = self.slot(place.number) if isinstance(place, Slot) else Memory(self.pointer(place.name), 0)
+            base = self.words(self.stored.places[value], 2)
             assert value.constant is not None
             for at, word in enumerate(value.constant):
                 note = f"{self.names.value(value)}[{at}] = {word:#x}"
-                self.add(*self.target.store_number(word, replace(base, offset=base.offset + 8 * at), self.scratch[0], note))
+                place = replace(base, offset=base.offset + 8 * at)
+                self.add(*self.target.store_number(word, place, self.scratch[0], note))
 
-    def pointer(self, name: str, scratch: int = 2) -> Register:
+    def pointer(self, name: str, scratch: int) -> Register:
         """A register that points to a buffer: a scratch one when the pointer is kept in memory."""
         home = self.homes[name]
         if isinstance(home, Register):
@@ -267,11 +268,12 @@ class _Calling:
         """Word by word through a register, odd bytes one by one: the places are the same or apart."""
         source, target = (self.words(place, number) for number, place in enumerate((copy.source, copy.target), 1))
         length, note = copy.value.length, self.names.value(copy.value)
+        machine, register = self.target, self.scratch[0]
         for at in (*range(0, length - 7, 8), *range(length & ~7, length)):
-            byte = at > length - 8
+            whole = at <= length - 8
+            load, store = (machine.load, machine.store) if whole else (machine.load_byte, machine.store_byte)
             places = [replace(base, offset=base.offset + at) for base in (source, target)]
-            load, store = (self.target.load_byte, self.target.store_byte) if byte else (self.target.load, self.target.store)
-            self.add(load(self.scratch[0], places[0], note), store(self.scratch[0], places[1]))
+            self.add(load(register, places[0], note), store(register, places[1]))
 
     def words(self, place: Place, scratch: int) -> Memory:
         return self.slot(place.number) if isinstance(place, Slot) else Memory(self.pointer(place.name, scratch), 0)

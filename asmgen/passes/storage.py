@@ -112,7 +112,13 @@ class _Storage:
         return self.free(value, index, operands, [self.places[each] for each in call.outputs() if each in self.places])
 
     def free(
-        self, value: Value, index: int, liked: Sequence[Place] = (), taken: Sequence[Place] = (), *, before: bool = False
+        self,
+        value: Value,
+        index: int,
+        liked: Sequence[Place] = (),
+        taken: Sequence[Place] = (),
+        *,
+        before: bool = False,
     ) -> Place:
         """A place for a value from call `index` on: one of those that are liked, a slot, an output buffer, a new
         slot; with `before`, from before that call on."""
