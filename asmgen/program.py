@@ -52,7 +52,7 @@ class Program(Function):
             if not isinstance(value, Value):
                 with run(recording), script_errors(self.file, self.source):
                     value = recording.value(value, contract, name)
-            if fault := unmet(value.contract, contract):
+            if fault := unmet(value.contract, contract, "promised"):
                 raise AsmgenError(f"{name}: {fault}", source=self.source, hint=PROMISE)
             if isinstance(contract, BitContract):
                 bit = value
@@ -66,9 +66,11 @@ class Program(Function):
         return tuple(dict.fromkeys(call.function for call in self.steps.calls))
 
     def _called(self, given: Mapping[str, Any]) -> Any:
+        if self in _programs.get():
+            raise here(f"{self.name} calls itself", "write the repetition with repeat(), or a Python loop")
         current = running.get()
         if isinstance(current, Recording):
-            _ = self.steps  # its errors come first, and a program that calls itself is found
+            _ = self.steps  # its errors come first
             return current.call(self, given)
         if current is not None:
             raise here(
@@ -85,10 +87,7 @@ _programs: ContextVar[tuple[Program, ...]] = ContextVar("_programs", default=())
 
 @contextmanager
 def _inside(program: Program) -> Iterator[None]:
-    outer = _programs.get()
-    if program in outer:
-        raise here(f"{program.name} calls itself", "write the repetition with repeat(), or a Python loop")
-    token = _programs.set((*outer, program))
+    token = _programs.set((*_programs.get(), program))
     try:
         yield
     finally:

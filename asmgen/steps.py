@@ -169,18 +169,21 @@ def _memory(contract: Contract, value: Any) -> tuple[int, ...]:
     return (int(value),)
 
 
-def unmet(given: Contract, wanted: Contract) -> str | None:
-    """What of `wanted` a value need not meet that is only known to meet `given`; None when it meets all of it."""
+def unmet(given: Contract, wanted: Contract, verb: str = "allowed") -> str | None:
+    """What of `wanted` a value need not meet that is only known to meet `given`; None when it meets all of it.
+
+    `verb` says what `wanted` does with its bounds: "allowed" or "promised".
+    """
     if isinstance(given, Element) and isinstance(wanted, Element):
-        return _element_unmet(given, wanted)
+        return _element_unmet(given, wanted, verb)
     if isinstance(given, (Element, Bytes, Table)) or isinstance(wanted, (Element, Bytes, Table)):
         if isinstance(given, Table) and isinstance(wanted, Table) and given.count == wanted.count:
-            return _element_unmet(given.element, wanted.element)
+            return _element_unmet(given.element, wanted.element, verb)
         return None if given == wanted else f"this is {_described(given)}, {_described(wanted)} is needed"
     if isinstance(wanted, CountContract) and not isinstance(given, CountContract):
         return "how often something is done must be public, this is a secret number"
     if given.value_max > wanted.value_max:
-        return f"the number may reach {size(given.value_max)}, allowed is at most {size(wanted.value_max)}"
+        return f"the number may reach {size(given.value_max)}, {verb} is at most {size(wanted.value_max)}"
     return None
 
 
@@ -194,7 +197,7 @@ def _described(contract: Contract) -> str:
     return "a bit" if isinstance(contract, BitContract) else "a number"
 
 
-def _element_unmet(given: Element, wanted: Element) -> str | None:
+def _element_unmet(given: Element, wanted: Element, verb: str) -> str | None:
     mine, theirs = given.field, wanted.field
     if (mine.modulus, mine.limbs, mine.montgomery) != (theirs.modulus, theirs.limbs, theirs.montgomery):
         return f"different fields are mixed: this is an element of {form(mine)}, one of {form(theirs)} is needed"
@@ -202,7 +205,7 @@ def _element_unmet(given: Element, wanted: Element) -> str | None:
         return f"the limbs are multiples of {given.multiple_of}, multiples of {wanted.multiple_of} are needed"
     for index, (most, allowed) in enumerate(zip(given.limb_max, wanted.limb_max, strict=True)):
         if most > allowed:
-            return f"limb {index} may reach {size(most)}, allowed is at most {size(allowed)}"
+            return f"limb {index} may reach {size(most)}, {verb} is at most {size(allowed)}"
     if given.value_max > wanted.value_max:
-        return f"the value may reach {size(given.value_max)}, allowed is at most {size(wanted.value_max)}"
+        return f"the value may reach {size(given.value_max)}, {verb} is at most {size(wanted.value_max)}"
     return None
