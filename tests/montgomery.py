@@ -1,0 +1,160 @@
+"""What holds of every shipped script of a field in Montgomery form, four words of 64 bits and canonical."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, ClassVar
+
+import pytest
+from language import agrees, check
+from sizes import sizes
+from vectors import emulated
+
+from asmgen.contracts import Element
+from asmgen.kernel import Kernel
+from asmgen.passes import Options
+from asmgen.program import Program
+from asmgen.scripts import load
+from emulate.campaign import job
+from emulate.compare import judge
+from emulate.report import run_job
+
+SEED = 20260401
+R = 2**256
+
+Wanted = Callable[..., tuple[int, ...]]
+
+
+def wanted(p: int) -> dict[str, Wanted]:
+    """What each kernel must give for residues of its inputs, out of Montgomery form."""
+    return {
+        "mul": lambda a, b: (a * b,),
+        "sqr": lambda a: (a * a,),
+        "square_n": lambda a, n: (pow(a, 2**n, p),),
+        "mul_small": lambda a, c: (a * c,),
+        "add": lambda a, b: (a + b,),
+        "sub": lambda a, b: (a - b,),
+        "neg": lambda a: (-a,),
+        "canon": lambda a: (a,),
+        "to_mont": lambda a: (a,),
+        "from_mont": lambda a: (a,),
+        "to_bytes": lambda a: (a,),
+        "from_bytes": lambda s: (s, 1) if s < p else (0, 0),
+        "select": lambda bit, a, b: (a if bit else b,),
+        "lookup": lambda table, index: (table[index],),
+        "is_zero": lambda a: (int(a == 0),),
+        "equal": lambda a, b: (int(a == b),),
+    }
+
+
+NAMES = tuple(wanted(3))
+TARGETS = ("amd64", "arm64")
+
+
+class MontgomeryTests:
+    """Tests of one script: `script` names it, `p` is its modulus, `programs` are those it has, with vectors to try."""
+
+    script: ClassVar[str]
+    p: ClassVar[int]
+    programs: ClassVar[dict[str, int]]
+
+    @property
+    def kernels(self) -> dict[str, Any]:
+        return load_once(self.script)
+
+    def test_every_kernel_is_here(self) -> None:
+        assert {name for name, each in self.kernels.items() if isinstance(each, Kernel)} == set(NAMES)
+        assert {name for name, each in self.kernels.items() if isinstance(each, Program)} == set(self.programs)
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_plain_integers(self, name: str) -> None:
+        agrees(self.kernels[name], wanted(self.p)[name], 100 if name == "lookup" else 1000, SEED)
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_trace(self, name: str) -> None:
+        check(self.kernels[name], 10 if name == "lookup" else 100, SEED + 1)
+
+    def test_promises(self) -> None:
+        """Everything is canonical but what canon takes; only to_mont takes and from_mont gives what is not in form."""
+        for name in NAMES:
+            signature = self.kernels[name].signature
+            for parameter in (*signature.inputs, *signature.outputs):
+                if isinstance(parameter.contract, Element):
+                    loose = name == "canon" and parameter in signature.inputs
+                    assert parameter.contract.value_max == (R - 1 if loose else self.p - 1), name
+                    plain = (name, parameter.name) in (("to_mont", "a"), ("from_mont", "out"))
+                    assert parameter.contract.field.montgomery == (None if plain else R), name
+
+    @property
+    def edges(self) -> list[int]:
+        """Words at the corners, those that stand for small numbers among them."""
+        p = self.p
+        near = {d * unit % p for d in range(-6, 7) for unit in (1, R, pow(R, -1, p))}
+        return sorted(near | {R % p - 1, p // 2, p - p // 2} | {(1 << k) % p for k in (64, 96, 128, 192, 224, 255)})
+
+    @pytest.mark.parametrize("target", TARGETS)
+    def test_products_of_edges(self, target: str) -> None:
+        rng = Random(SEED)
+        for name in ("mul", "sqr"):
+            kernel = self.kernels[name]
+            for _ in range(150):
+                chosen = [rng.choice(self.edges) for _ in kernel.signature.inputs]
+                limbs = tuple(tuple(x >> at & 2**64 - 1 for at in range(0, 256, 64)) for x in chosen)
+                _, outputs = next(emulated(kernel, limbs, target))
+                assert not judge(kernel, limbs, outputs), (name, chosen)
+
+    def test_all_edges(self) -> None:
+        kernels, p, unit = self.kernels, self.p, pow(R, -1, self.p)
+        for x in self.edges:
+            for y in self.edges:
+                assert kernels["mul"](x, y).value == x * y * unit % p, (x, y)
+                assert kernels["add"](x, y).value == (x + y) % p, (x, y)
+                assert kernels["sub"](x, y).value == (x - y) % p, (x, y)
+            assert kernels["sqr"](x).value == x * x * unit % p, x
+            assert kernels["neg"](x).value == -x % p, x
+            assert kernels["mul_small"](x, 2**32 - 1).value == x * (2**32 - 1) % p, x
+            assert kernels["to_mont"](x).value == x * R % p and kernels["from_mont"](x).value == x * unit % p, x
+        for x in (0, p - 1, p, p + 1, R - 1):
+            assert kernels["canon"](x).value == x % p
+            out, good = kernels["from_bytes"](x.to_bytes(32, "big"))
+            assert (out.value, good) == ((x * R % p, 1) if x < p else (0, 0))
+
+    def test_many_squarings(self) -> None:
+        p, square_n = self.p, self.kernels["square_n"]
+        for n in (0, 1, 2, 10, 250):
+            assert square_n(3 * R % p, n).value == pow(3, 2**n, p) * R % p
+        assert square_n(p - 1, 0).value == p - 1
+
+    @pytest.mark.parametrize("target", TARGETS)
+    def test_the_loop_keeps_its_state_in_registers(self, target: str) -> None:
+        """No limb of the state is loaded or stored in the loop."""
+        assert self.state_in_memory(target) == 0
+
+    def state_in_memory(self, target: str) -> int:
+        """Instructions of the loop that touch memory, the counter's and the ones that `spills` allows aside."""
+        return max(0, sizes(self.kernels["square_n"], target).in_loops - self.spills.get(target, 0))
+
+    spills: ClassVar[dict[str, int]] = {"amd64": 1}
+
+    @pytest.mark.parametrize("target", TARGETS)
+    def test_programs(self, target: str) -> None:
+        """Emulated, against the meaning that the name has."""
+        for name, count in self.programs.items():
+            result = run_job(job(self.kernels[name], Options(target)), count, SEED)
+            assert result.failure is None, result.failure
+
+    def test_inverses(self) -> None:
+        p, invert = self.p, self.kernels["invert"]
+        for x in self.edges:
+            assert invert(x).value == (pow(x * pow(R, -1, p), -1, p) * R % p if x else 0)
+
+
+_loaded: dict[str, dict[str, Any]] = {}
+
+
+def load_once(script: str) -> dict[str, Any]:
+    """The kernels and programs of a script, read one time."""
+    if script not in _loaded:
+        _loaded[script] = dict(load(script).kernels)
+    return _loaded[script]
