@@ -6,12 +6,14 @@ unknown place of a buffer plus an offset. What was never written is `Undefined` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NoReturn
 
-from asmgen.bounds import Interval, Poly, Space
-from asmgen.knowledge import Atom
-from asmgen.polynomial import below, point
+from asmgen.bounds import Interval, Poly, Space, lengths
+from asmgen.knowledge import Atom, View
+from asmgen.polynomial import ZERO, add_term, below, point
+from asmgen.prove.cells import Form, Ledger
 
 Value = Poly | int
 
@@ -33,12 +35,33 @@ class Undefined:
 
 
 class CaseSpace(Space):
-    """A space in which some bits are decided: the case that is looked at. Bits go by the number of their atom."""
+    """A space in which some bits are decided: the case that is looked at. Bits go by the number of their atom.
 
-    def __init__(self, decided: Mapping[int, int]) -> None:
+    While it is not `patient`, floors that plain intervals show to have two values are not looked into, and none while
+    it is `simple`.
+    """
+
+    def __init__(self) -> None:
         super().__init__()
-        self.decided = dict(decided)
+        self.patient = True
+        self.simple = False
+        self.decided: dict[int, int] = {}
         self._settled: set[int] = set()
+
+    def fork(self) -> CaseSpace:
+        """A copy that learns for itself."""
+        other = CaseSpace()
+        vars(other).update({name: _copied(value) for name, value in vars(self).items()})
+        return other
+
+    def interval(
+        self, poly: Poly, enough: Interval | None = None, known: Interval | None = None, view: View | None = None
+    ) -> Interval:
+        if view is not None and self._depth == 0 and (self.simple or not self.patient):
+            quick = self._quick(poly)
+            if self.simple or view(quick).width <= 1:
+                return quick
+        return super().interval(poly, enough, known, view)
 
     def _bit(self, numerator: Poly, k: int) -> Poly:
         bit = super()._bit(numerator, k)
@@ -58,14 +81,80 @@ class CaseSpace(Space):
         return bit.substitute({atom: value})
 
 
+def _copied(value: Any) -> Any:
+    """Containers are copied all the way down; what they hold never changes."""
+    if type(value) is dict:
+        return {key: _copied(each) for key, each in value.items()}
+    if type(value) is list:
+        return [_copied(each) for each in value]
+    return set(value) if type(value) is set else value
+
+
 class Polynomials:
-    """The domain of a proof. `masks` are the bits that masks and choices were made of, in order."""
+    """The domain of a proof: values are forms over cells, as `cells` has them.
+
+    `masks` are the bits that masks and choices were made of, in order; `others` has for a word that was chosen in this
+    case the one that was not.
+    """
 
     def __init__(self, space: CaseSpace) -> None:
         self.space = space
+        self.ledger = Ledger()
         self.masks: dict[int, None] = {}
+        self.others: dict[Poly, Form] = {}
         self._ands: dict[tuple[Poly, Poly], Poly] = {}
         self._ors: dict[Poly, tuple[Poly, Poly]] = {}
+
+    def fork(self, space: CaseSpace) -> Polynomials:
+        """The same domain over a copy of its space."""
+        other = Polynomials(space)
+        other.ledger = self.ledger.fork()
+        other.masks, other.others = dict(self.masks), dict(self.others)
+        other._ands, other._ors = dict(self._ands), dict(self._ors)
+        return other
+
+    # Norms and forms.
+
+    def norm(self, value: Any) -> Poly:
+        """A value in terms of the inputs and of floors."""
+        if isinstance(value, Undefined):
+            value + 0
+        return Poly.of(value) if isinstance(value, int) else self.ledger.norm(self._tidy(value))
+
+    def _tidy(self, form: Form) -> Form:
+        """A cell of two values, l and l + 1, has no higher powers: c * c = (2 l + 1) c - l (l + 1)."""
+        for monomial, coefficient in form.terms.items():
+            for cell, next_one in pairwise(monomial):
+                if cell == next_one:
+                    low, high = self.space.interval(self.ledger.norms[cell], view=lengths)
+                    if high - low == 1:
+                        rest = list(monomial)
+                        rest.remove(cell)
+                        total = dict(form.terms)
+                        add_term(total, monomial, -coefficient)
+                        add_term(total, tuple(rest), coefficient * (2 * low + 1))
+                        rest.remove(cell)
+                        add_term(total, tuple(rest), -coefficient * low * high)
+                        return self._tidy(Poly(total))
+        return form
+
+    def form(self, norm: Poly) -> Form:
+        """The value with this norm."""
+        return self.ledger.form(norm)
+
+    def value(self, value: Any) -> Any:
+        """A value as registers and memory hold it."""
+        return Poly.of(value) if isinstance(value, int) else value
+
+    def entered(self, norm: Poly) -> Form:
+        """A value that comes from outside."""
+        return self.ledger.form(norm, entered=True)
+
+    def anything(self, name: str) -> Form:
+        """A word of which nothing is known."""
+        return self.entered(self.space.atom(name, 0, 2**64 - 1))
+
+    # What rows compute with.
 
     def split(self, value: Any, k: int) -> tuple[Any, Any]:
         """(low, high) with value = low + 2^k * high, 0 <= low < 2^k."""
@@ -73,37 +162,59 @@ class Polynomials:
             return value & ((1 << k) - 1), value >> k
         if isinstance(value, Undefined):
             value + 0
-        return self.space.split(value, k)
+        value = self._tidy(value)
+        norm = self.ledger.norm(value)
+        self.space.note(norm, self._by_parts(value))
+        self.space.simple = len(value) == 1
+        parts = self.space.split(norm, k)
+        self.space.simple = False
+        return self.ledger.split(value, k, *parts)
+
+    def _by_parts(self, form: Form) -> Interval:
+        """Bounds of a form, each cell by itself."""
+        low = high = 0
+        for monomial, coefficient in form.terms.items():
+            part = Interval(1, 1)
+            for cell in monomial:
+                part = part.times(self.space._quick(self.ledger.norms[cell]))
+            part = part.scaled(coefficient)
+            low, high = low + part.low, high + part.high
+        return Interval(low, high)
 
     def is_zero(self, value: Any) -> Any:
         """The bit [value == 0]; that of x or y is that of both."""
-        if isinstance(value, int):
-            return int(value == 0)
-        value = value + 0
-        parts = self._ors.get(value)
-        if parts is not None:
-            return self._both(self.is_zero(parts[0]), self.is_zero(parts[1]))
-        interval = self.space.interval(value, enough=below(4096))
-        if interval.low >= 0:
-            return 1 - self.space.at_least(value, 1)
-        if interval.high <= 0:
-            return self.space.at_least(value, 0)
-        return self._both(self.space.at_least(value, 0), self.space.at_least(-value, 0))
+        return int(value == 0) if isinstance(value, int) else self.form(self._is_zero(self.norm(value)))
 
-    def _both(self, x: Any, y: Any) -> Any:
+    def _is_zero(self, norm: Poly) -> Poly:
+        space, parts = self.space, self._ors.get(norm)
+        if parts is not None:
+            return self._both(self._is_zero(parts[0]), self._is_zero(parts[1]))
+        interval = space.interval(norm, enough=below(4096))
+        if interval.low >= 0:
+            return 1 - space.at_least(norm, 1)
+        if interval.high <= 0:
+            return space.at_least(norm, 0)
+        return self._both(space.at_least(norm, 0), space.at_least(-norm, 0))
+
+    def _both(self, x: Poly, y: Poly) -> Poly:
         """x and y, of bits."""
-        return x * y if isinstance(x, int) or isinstance(y, int) else self.space.as_bit(x * y)
+        return self.space.as_bit(x * y)
 
     def select(self, bit: Any, x: Any, y: Any) -> Any:
         """x when the bit is 1, else y."""
         if isinstance(bit, int):
             return x if bit else y
-        x, y = x + Poly({}), y + Poly({})
-        if x == y:
+        chosen = self.space.as_bit(self.norm(bit))
+        if chosen.constant is not None:
+            taken, other = (x, y) if chosen.constant else (y, x)
+            if not isinstance(taken, Undefined) and not isinstance(other, Undefined):
+                self.others[self.norm(taken)] = self.value(other)
+            return taken
+        one, zero = self.norm(x), self.norm(y)
+        if one == zero:
             return x
-        bit = self.space.as_bit(bit)
-        self._mark(bit)
-        return self.space.select(bit, x, y)
+        self._mark(chosen)
+        return self.form(self.space.select(chosen, one, zero))
 
     def _mark(self, bit: Poly) -> None:
         self.masks.update(dict.fromkeys(bit.atoms))
@@ -112,53 +223,55 @@ class Polynomials:
         """`and`, `or` or `xor` of two values in [0, 2^width)."""
         if isinstance(x, int) and isinstance(y, int):
             return {"and": x & y, "or": x | y, "xor": x ^ y}[op]
-        x, y = x + Poly({}), y + Poly({})
-        if x == y:
+        one, other = self.norm(x), self.norm(y)
+        if one == other:
             return x if op != "xor" else 0
-        if y.constant is None and (x.constant is not None or self._mask_of(x, width) is not None):
-            x, y = y, x
-        both = self._and(x, y, width)
+        if other.constant is None and (one.constant is not None or self._mask_of(one, width) is not None):
+            x, y, one, other = y, x, other, one
+        if other.constant is not None and one.constant is None:
+            both = self._masked(x, other.constant)
+        else:
+            both = self.form(self._and(one, other, width))
         if op == "and":
             return both
-        result = x + y - both * (1 if op == "or" else 2)
-        self.space.learn(result, below(width))
-        if op == "or" and result.constant is None:
-            self._ors[result] = x, y
+        result = self.value(x + y - both * (1 if op == "or" else 2))
+        norm = self.norm(result)
+        self.space.learn(norm, below(width))
+        if op == "or" and norm.constant is None:
+            self._ors[norm] = one, other
         return result
 
     def _and(self, x: Poly, y: Poly, width: int) -> Poly:
         """x and y, of words."""
-        mask = y.constant
-        if mask is not None:
-            constant = x.constant
-            return Poly.of(constant & mask) if constant is not None else self._masked(x, mask)
+        if x.constant is not None and y.constant is not None:
+            return Poly.of(x.constant & y.constant)
         bit = self._mask_of(y, width)
         if bit is not None:
             if bit.constant is None:
                 self._mark(bit)
-            return self.space.select(bit, x, Poly({}))
+            return self.space.select(bit, x, ZERO)
         if self._apart(x, y) or self._apart(y, x):
-            return Poly({})
+            return ZERO
         if self.space.interval(x).within(below(1)) and self.space.interval(y).within(below(1)):
             return self.space.as_bit(x * y)
         return self._opaque(x, y)
 
-    def _mask_of(self, value: Poly, width: int) -> Poly | None:
+    def _mask_of(self, norm: Poly, width: int) -> Poly | None:
         """The bit m when the value is m times 2^width - 1, so proven by its coefficients; None otherwise."""
-        bit = value.exact_quotient((1 << width) - 1)
+        bit = norm.exact_quotient((1 << width) - 1)
         if bit is None or not self.space.interval(bit).within(below(1)):
             return None
         return self.space.as_bit(bit)
 
-    def _masked(self, x: Poly, mask: int) -> Poly:
+    def _masked(self, x: Form, mask: int) -> Form:
         """x and a constant: a split for each run of its ones."""
-        total, first = Poly({}), 0
+        total, first = ZERO, 0
         while mask >> first:
             first += (mask >> first & -(mask >> first)).bit_length() - 1
             run = ~(mask >> first)
             width = (run & -run).bit_length() - 1
-            above = self.space.split(x, first)[1] if first else x
-            total = total + (self.space.split(above, width)[0] << first)
+            above = self.split(x, first)[1] if first else x
+            total = total + self.split(above, width)[0] * (1 << first)
             first += width
         return total
 
@@ -184,11 +297,3 @@ class Polynomials:
         space = self.space
         witnesses = [function(*(each.evaluate(values) for each in of)) for values in space._witnesses]
         return space._add_atom(Atom(name, None, 0), interval, witnesses)
-
-    def value(self, value: Any) -> Any:
-        """A value as registers and memory hold it."""
-        return Poly.of(value) if isinstance(value, int) else value
-
-    def anything(self, name: str) -> Poly:
-        """A word of which nothing is known."""
-        return self.space.atom(name, 0, 2**64 - 1)

@@ -66,20 +66,25 @@ class Flow:
                 before.setdefault(each, []).append(offset)
         return sorted((_reached(head, self.edges) & _reached(head, before)) | {head})
 
-    def live(self, place: int) -> frozenset[str]:
-        """x
+    @cached_property
+    def live(self) -> dict[int, frozenset[str]]:
+        """The registers and flags whose value may still be read when control is at a place."""
         live: dict[int, frozenset[str]] = {offset: frozenset() for offset in self.edges}
+        used = {offset: uses(self.program.at(offset)) for offset in self.edges}
         changed = True
         while changed:
             changed = False
             for offset in reversed(list(self.edges)):
-                decoded = self.program.at(offset)
-                after = frozenset().union(*(live[each] for each in self.edges[offset]))
-                read, written = uses(decoded)
-                now = (after - written) | read
+                read, written = used[offset]
+                now = (self.after(offset, live) - written) | read
                 if now != live[offset]:
                     live[offset], changed = now, True
-        return live[place]
+        return live
+
+    def after(self, offset: int, live: Mapping[int, frozenset[str]] | None = None) -> frozenset[str]:
+        """What may still be read after an instruction."""
+        live = self.live if live is None else live
+        return frozenset[str]().union(*(live[each] for each in self.edges[offset]))
 
 
 def _reached(start: int, edges: Mapping[int, Sequence[int]]) -> set[int]:

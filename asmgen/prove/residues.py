@@ -1,24 +1,25 @@
-"""What a kernel must compute, as polynomials: its meaning run on unknown residues.
+"""What a kernel must compute, as polynomials: its meaning run on unknown integers and residues.
 
-A meaning is a function of integers. Sums, differences, products and powers of `Symbolic` values make polynomials;
-asking one whether it is true or what its value is makes a `NeedsCase`, and the proof goes through the cases.
+A meaning is a function of integers. Sums, differences, products and powers of `Symbolic` values make polynomials.
+Asking an integer how large it is makes a `NeedsCase` unless its bounds answer, and the proof goes through the cases;
+asking a residue makes a `ZeroTest` or a `Parity`, or there is no such polynomial.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, Literal
 
-from asmgen.bounds import Poly
+from asmgen.bounds import Interval, Poly
 from asmgen.prove.domain import Rejected
 
 
 class NeedsCase(Exception):
-    """The meaning depends on which value an input has: a bit, or a small number; `most` is the last case to tell apart."""
+    """The meaning depends on whether an input is at most `most`."""
 
     def __init__(self, poly: Poly, most: int) -> None:
-        super().__init__(f"the meaning depends on {poly!r}")
+        super().__init__(f"the meaning depends on whether an input is at most {most}")
         self.poly = poly
         self.most = most
 
@@ -31,7 +32,7 @@ class NotPolynomial(Rejected):
 class TwoToThe:
     """2^n for a count n."""
 
-    count: Symbolic
+    count: Poly
 
     def __index__(self) -> int:
         raise NotPolynomial("the meaning uses 2^n in a way that is not understood")
@@ -39,144 +40,174 @@ class TwoToThe:
 
 @dataclass(frozen=True)
 class ZeroTest:
-    """The bit [poly is 0 modulo the modulus]."""
+    """The bit [poly is 0 modulo p]."""
 
     poly: Poly
-    modulus: int
 
     def __bool__(self) -> bool:
         raise NotPolynomial("the meaning depends on whether a residue is zero")
 
 
-class Symbolic:
-    """An integer that is a polynomial; `modulus` is that by which it was reduced, 0 for none.
+@dataclass(frozen=True)
+class Parity:
+    """The lowest bit of what poly is in 0..p - 1."""
 
-    `squarings` is a count n where the value is the polynomial to the power 2^n.
+    poly: Poly
+
+    def __bool__(self) -> bool:
+        raise NotPolynomial("the meaning depends on whether a residue is odd")
+
+
+@dataclass(frozen=True)
+class Context:
+    """The modulus, and what is known of polynomials."""
+
+    modulus: int
+    interval: Callable[[Poly], Interval]
+
+
+Kind = Literal["integer", "residue", "least", "power"]
+
+
+class Symbolic:
+    """A polynomial.
+
+    It stands for the "integer" that it is, for any integer of its "residue" modulo p, for the "least" one in 0..p - 1,
+    or, with a count n, for a residue that is its "power" of 2^n.
     """
 
-    __slots__ = ("modulus", "poly", "squarings")
+    __slots__ = ("context", "count", "kind", "poly")
 
-    def __init__(self, poly: Poly, modulus: int = 0, squarings: Poly | None = None) -> None:
+    def __init__(self, context: Context, poly: Poly, kind: Kind, count: Poly | None = None) -> None:
+        self.context = context
         self.poly = poly
-        self.modulus = modulus
-        self.squarings = squarings
+        self.kind = kind
+        self.count = count
 
-    def _plain(self) -> Poly:
-        if self.squarings is not None:
+    def _with(self, other: Any, function: Callable[[Poly, Poly], Poly]) -> Symbolic:
+        if isinstance(other, Symbolic):
+            exact = self.kind == other.kind == "integer"
+            return Symbolic(self.context, function(self.plain, other.plain), "integer" if exact else "residue")
+        if not isinstance(other, int):
+            raise NotPolynomial(f"the meaning computes with {other!r}")
+        kind: Kind = "integer" if self.kind == "integer" else "residue"
+        return Symbolic(self.context, function(self.plain, Poly.of(int(other))), kind)
+
+    @property
+    def plain(self) -> Poly:
+        """The polynomial of a value that is no power."""
+        if self.kind == "power":
             raise NotPolynomial("the meaning goes on with a power a^(2^n)")
         return self.poly
 
-    def _made(self, poly: Poly) -> Symbolic:
-        return Symbolic(poly)
-
     def __add__(self, other: Any) -> Symbolic:
-        return self._made(self._plain() + _poly(other))
+        return self._with(other, lambda x, y: x + y)
 
     def __sub__(self, other: Any) -> Symbolic:
-        return self._made(self._plain() - _poly(other))
+        return self._with(other, lambda x, y: x - y)
 
     def __rsub__(self, other: Any) -> Symbolic:
-        return self._made(_poly(other) - self._plain())
+        return self._with(other, lambda x, y: y - x)
 
     def __mul__(self, other: Any) -> Symbolic:
-        return self._made(self._plain() * _poly(other))
+        return self._with(other, lambda x, y: x * y)
 
     __radd__ = __add__
     __rmul__ = __mul__
 
     def __neg__(self) -> Symbolic:
-        return self._made(-self._plain())
+        return 0 - self
 
     def __lshift__(self, k: int) -> Symbolic:
-        return self._made(self._plain() << k)
+        return self * (1 << k)
 
-    def __rlshift__(self, base: int) -> Any:
-        return TwoToThe(self) if base == 1 else _unknown("shifts by a count")
+    def __rlshift__(self, base: int) -> TwoToThe:
+        if base != 1 or self.kind != "integer":
+            raise NotPolynomial("the meaning shifts by an unknown number")
+        return TwoToThe(self.poly)
 
-    def __rpow__(self, base: int) -> Any:
-        return TwoToThe(self) if base == 2 else _unknown("raises to the power of a count")
+    def __rpow__(self, base: int) -> TwoToThe:
+        if base != 2 or self.kind != "integer":
+            raise NotPolynomial("the meaning raises to an unknown power")
+        return TwoToThe(self.poly)
 
-    def __mod__(self, modulus: int) -> Symbolic:
-        return Symbolic(self.poly, modulus, self.squarings)
+    def __mod__(self, modulus: int) -> Any:
+        if modulus == self.context.modulus:
+            return Symbolic(self.context, self.poly, self.kind if self.kind == "power" else "least", self.count)
+        if modulus == 2 and self.kind == "least":
+            return Parity(self.poly)
+        raise NotPolynomial(f"the meaning reduces modulo {modulus}")
 
     def __pow__(self, exponent: Any, modulus: int | None = None) -> Symbolic:
+        if modulus is not None and modulus != self.context.modulus:
+            raise NotPolynomial(f"the meaning reduces modulo {modulus}")
         if isinstance(exponent, TwoToThe):
-            return Symbolic(self._plain(), modulus or 0, exponent.count.poly)
+            return Symbolic(self.context, self.plain, "power", exponent.count)
         if not isinstance(exponent, int) or not 0 <= exponent <= 64:
-            raise NotPolynomial(f"the meaning raises to the power {exponent!r}")
+            raise NotPolynomial("the meaning raises to a power that is not small")
         result = Poly.of(1)
         for _ in range(exponent):
-            result = result * self._plain()
-        return Symbolic(result, modulus or 0)
+            result = result * self.plain
+        kind: Kind = "integer" if self.kind == "integer" and modulus is None else "residue"
+        return Symbolic(self.context, result, kind)
 
-    def __bool__(self) -> bool:
-        if self.poly.constant is not None and self.squarings is None and not self.modulus:
-            return bool(self.poly.constant)
-        raise NeedsCase(self.poly, 1)
+    def _at_most(self, most: Any) -> bool:
+        if self.kind != "integer" or not isinstance(most, int):
+            raise NotPolynomial("the meaning compares residues")
+        known = self.context.interval(self.poly)
+        if known.high <= most:
+            return True
+        if known.low > most:
+            return False
+        raise NeedsCase(self.poly, most)
 
-    def _compare(self, other: Any) -> NoReturn:
-        if isinstance(other, int) and not self.modulus and self.squarings is None:
-            raise NeedsCase(self.poly, other)
-        raise NotPolynomial("the meaning compares residues")
+    def __le__(self, other: Any) -> bool:
+        return self._at_most(other)
 
     def __lt__(self, other: Any) -> bool:
-        if self._known is not None:
-            return self._known < int(other)
-        self._compare(other - 1 if isinstance(other, int) else other)
+        return self._at_most(other - 1)
 
     def __ge__(self, other: Any) -> bool:
         return not self < other
 
-    def __le__(self, other: Any) -> bool:
-        if self._known is not None:
-            return self._known <= int(other)
-        self._compare(other)
-
     def __gt__(self, other: Any) -> bool:
         return not self <= other
 
+    def __bool__(self) -> bool:
+        return self._at_most(0) is False
+
     def __eq__(self, other: object) -> Any:
-        if self._known is not None and isinstance(other, int):
-            return self._known == other
-        if self.modulus and self.squarings is None and isinstance(other, int) and other == 0:
-            return ZeroTest(self.poly, self.modulus)
-        self._compare(other)
+        if self.kind == "least" and isinstance(other, int) and other == 0:
+            return ZeroTest(self.poly)
+        return int(self) == other
 
     def __hash__(self) -> int:
-        return hash(self.poly)
-
-    @property
-    def _known(self) -> int | None:
-        return None if self.squarings is not None or self.modulus else self.poly.constant
+        raise NotPolynomial("the meaning looks an unknown number up")
 
     def __index__(self) -> int:
-        if self._known is None:
-            raise NeedsCase(self.poly, 0)
-        return self._known
+        """The integer, where there is one only; halves of its range are cases."""
+        if self.kind != "integer":
+            raise NotPolynomial("the meaning asks for the value of a residue")
+        known = self.context.interval(self.poly)
+        if known.width == 0:
+            return known.low
+        raise NeedsCase(self.poly, (known.low + known.high) // 2)
 
     __int__ = __index__
 
 
-def _unknown(what: str) -> NoReturn:
-    raise NotPolynomial(f"the meaning {what}")
+Wanted = Symbolic | ZeroTest | Parity
 
 
-def _poly(value: Any) -> Poly:
-    if isinstance(value, Symbolic):
-        return value._plain()
-    if isinstance(value, int):
-        return Poly.of(value)
-    raise NotPolynomial(f"the meaning computes with {value!r}")
-
-
-def symbolic(value: Any) -> Symbolic | ZeroTest:
-    """A meaning's result, constants too."""
-    return value if isinstance(value, (Symbolic, ZeroTest)) else Symbolic(Poly.of(int(value)))
-
-
-def results(made: Any, count: int) -> Sequence[Symbolic | ZeroTest]:
+def results(context: Context, made: Any, count: int) -> Sequence[Wanted]:
     """The results of a meaning, one for each result of the kernel."""
     values = made if isinstance(made, (tuple, list)) else (made,)
     if len(values) != count:
         raise NotPolynomial(f"the meaning gives {len(values)} values for {count} results")
-    return [symbolic(value) for value in values]
+    return [_wanted(context, value) for value in values]
+
+
+def _wanted(context: Context, value: Any) -> Wanted:
+    if isinstance(value, (Symbolic, ZeroTest, Parity)):
+        return value
+    return Symbolic(context, Poly.of(int(value)), "integer")

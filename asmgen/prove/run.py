@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from asmgen.bounds import Impossible, Interval, Poly
 from asmgen.errors import AsmgenError
 from asmgen.polynomial import below, point
 from asmgen.prove.decode import Decoded, Program
-from asmgen.prove.domain import Rejected, Undefined
+from asmgen.prove.domain import Rejected
 from asmgen.prove.entry import Entry
 from asmgen.prove.flow import Flow
 
 #: Instructions that one path may have.
 LIMIT = 200_000
+
+#: A path is copied after so many instructions, for cases to go on from.
+STRIDE = 24
 
 
 class Stuck(Exception):
@@ -40,26 +44,50 @@ class OutOfTime(Exception):
 class Path:
     """A call as far as it was followed: its entry with the state as it is, and the offset that is next.
 
-    `end` is "return", or "head" at the head of a loop; `done` are the instructions, in order.
+    `end` is "return", or "head" at the head of a loop; `done` are the instructions, in order. `saved` are copies made
+    on the way, from which other cases go on.
     """
 
     entry: Entry
     offset: int
     end: str = ""
     done: list[Decoded] = field(default_factory=list)
+    saved: list[Path] = field(default_factory=list)
 
-    def fork(self) -> Path:
-        """The same path, to go on another way."""
-        return Path(self.entry.fork(), self.offset, self.end, list(self.done))
+    def fork(self, decided: Mapping[int, int] | None = None) -> Path:
+        """The same path, to go on another way; in the case that some bits to come have the decided values."""
+        return Path(self.entry.fork(decided), self.offset, self.end, list(self.done), list(self.saved))
+
+    @property
+    def route(self) -> list[int]:
+        """The offsets of its instructions."""
+        return [decoded.offset for decoded in self.done]
+
+    def before(self, bit: int) -> Path | None:
+        """The latest copy in which a bit does not exist yet."""
+        return next((each for each in reversed(self.saved) if len(each.entry.space._atoms) <= bit), None)
 
 
 @dataclass(frozen=True)
 class Runner:
-    """Follows a program until `deadline`. Branches on data are rejected unless `secret_branches`."""
+    """Follows a program until `deadline`. Branches on data are rejected unless `secret_branches`.
+
+    Whether a carry can be is looked into where nothing reads it, as it is lost then; with `patient`, everywhere.
+    """
 
     flow: Flow
     deadline: float
+    patient: bool = False
     secret_branches: bool = False
+
+    @cached_property
+    def _chooses(self) -> bool:
+        """Whether there are instructions that may make a choice: only then cases are to be expected."""
+        return any(
+            decoded.row.reads or decoded.row.name.startswith(("and_rr", "and_rm", "or", "xor", "eor", "bic", "and"))
+            for decoded in self.program.instructions.values()
+            if decoded.row.cost not in ("adc", "carry", "carry_flags", "branch")
+        )
 
     @property
     def program(self) -> Program:
@@ -68,6 +96,7 @@ class Runner:
     def follow(self, start: Path, *, unroll: bool) -> Iterator[Path]:
         """The paths from where `start` is to their ends: returns, and heads of loops unless these are unrolled."""
         start.end = ""
+        start.saved = [start.fork()]
         pending = [start]
         first = True
         while pending:
@@ -95,6 +124,9 @@ class Runner:
         """Do one instruction; the other way to go on when it is a branch that may go both ways."""
         if time.perf_counter() > self.deadline:
             raise OutOfTime
+        if self._chooses and len(path.done) % STRIDE == 0 and len(path.done) > len(path.saved[0].done):
+            self._settle_flags(path, self.flow.live[decoded.offset])
+            path.saved.append(path.fork())
         path.done.append(decoded)
         if len(path.done) > LIMIT:
             raise Rejected(f"is still running after {LIMIT} instructions")
@@ -104,6 +136,7 @@ class Runner:
             return None
         if control == "call":
             raise Rejected("calls another routine")
+        path.entry.space.patient = self.patient or not decoded.row.writes & self.flow.after(decoded.offset)
         taken = path.entry.state.step(decoded)
         path.offset = decoded.end
         if control == "branch":
@@ -115,9 +148,8 @@ class Runner:
 
     def _branch(self, path: Path, decoded: Decoded, bit: Any) -> Path | None:
         assert decoded.target is not None
-        if isinstance(bit, Undefined):
-            bit + 0
-        if isinstance(bit, Poly):
+        if not isinstance(bit, int):
+            bit = path.entry.domain.norm(bit)
             known = path.entry.space.interval(bit, view=_decided)
             bit = known.low if known.width == 0 else bit
         if isinstance(bit, int):
@@ -125,23 +157,21 @@ class Runner:
             return None
         if not self.secret_branches and not path.entry.is_public(bit):
             raise Stuck("a branch depends on data", decoded, leak=True)
-        self._settle_flags(path, decoded)
+        self._settle_flags(path, self.flow.after(decoded.offset))
         other = path.fork()
         other.offset = decoded.target
         if not _possible(other, bit, 1):
-            return None if _possible(path, bit, 0) else self._impossible()
+            if not _possible(path, bit, 0):
+                raise Impossible
+            return None
         if not _possible(path, bit, 0):
             path.entry, path.offset = other.entry, other.offset
             return None
         return other
 
-    def _impossible(self) -> None:
-        raise Impossible
-
-    def _settle_flags(self, path: Path, decoded: Decoded) -> None:
+    def _settle_flags(self, path: Path, needed: frozenset[str]) -> None:
         """Compute the flags that are still needed: what computes them belongs to the state before the fork."""
         state = path.entry.state
-        needed = frozenset[str]().union(*(self.flow.live(each) for each in self.flow.edges[decoded.offset]))
         for name in list(state.flags):
             if name in needed:
                 state.flag(name)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from asmgen.polynomial import Poly
 from asmgen.prove.decode import Decoded
 from asmgen.prove.decode_amd64 import RIP
 from asmgen.prove.domain import Rejected, Undefined
@@ -33,6 +31,9 @@ class Region:
     writable: bool
     cells: dict[int, tuple[int, Value]] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)
+
+    def fork(self) -> Region:
+        return replace(self, cells=dict(self.cells), written=set(self.written))
 
     def covers(self, offset: int, size: int) -> bool:
         return self.low <= offset and offset + size <= self.high
@@ -104,10 +105,24 @@ class State:
     red_zone: int = 0
     accesses: list[tuple[int, str, int, int, bool]] = field(default_factory=list)
 
+    def fork(self, domain: Any, places: Any) -> State:
+        """The same state over copies of the domain and the places; flags must not wait to be computed."""
+        return State(
+            self.target,
+            domain,
+            places,
+            dict(self.registers),
+            dict(self.flags),
+            {name: region.fork() for name, region in self.memory.items()},
+            self.red_zone,
+            list(self.accesses),
+        )
+
     def step(self, decoded: Decoded) -> Value:
         """Do one instruction; the bit that says whether a branch is taken, None for others."""
         row, operands = decoded.row, decoded.instruction.operands
-        inputs, outputs = [], []
+        inputs: list[Value] = []
+        outputs: list[tuple[Slot, Operand, tuple[str, int] | None]] = []
         for slot, operand in zip(row.slots, operands, strict=True):
             if isinstance(operand, Address) and slot.kind != "addr":
                 where = self._where(operand, decoded), slot

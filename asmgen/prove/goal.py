@@ -1,0 +1,192 @@
+"""What must hold at the end of a path: the value modulo p, bounds, and what the caller finds as it was.
+
+Each goal is tried by norms first, then by the equations of the cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from asmgen.bounds import Interval, Poly
+from asmgen.contracts import Bytes, Contract, Element, Table
+from asmgen.polynomial import integer_text
+from asmgen.promises import size
+from asmgen.prove.cells import Form, bounds
+from asmgen.prove.entry import Entry, Input
+from asmgen.prove.residues import Context, NotPolynomial, Symbolic, Wanted
+from asmgen.prove.state import STACK, STACK_POINTERS
+
+
+@dataclass(frozen=True)
+class Open:
+    """Something that could not be shown: what, and the polynomial that is left."""
+
+    what: str
+    left: Poly
+
+
+def congruent(entry: Entry, form: Form, wanted: Poly, factor: int, modulus: int, what: str) -> Iterator[Open]:
+    """form * factor = wanted modulo the modulus."""
+    left = balanced(entry.domain.norm(form) * factor - wanted, modulus)
+    if not left:
+        return
+    if not entry.undecided and (_multiple(entry, left, modulus) or _telescopes(entry, form, wanted, factor, modulus)):
+        return
+    yield Open(what, left)
+
+
+def _multiple(entry: Entry, left: Poly, modulus: int) -> bool:
+    """Whether what is left is constant after all, by its bounds."""
+    if len(left) > 12:
+        return False
+    known = entry.space.interval(left, enough=Interval(0, 0))
+    return known.width == 0 and known.low % modulus == 0
+
+
+def _telescopes(entry: Entry, form: Form, wanted: Poly, factor: int, modulus: int) -> bool:
+    ledger = entry.domain.ledger
+    for keep in keeps(entry):
+        reduced, scale = list(ledger.reductions(form, keep))[-1]
+        rest = ledger.norm(balanced(reduced * factor, modulus))
+        left = balanced(rest - wanted * scale, modulus)
+        if not left or _multiple(entry, left, modulus):
+            return True
+    return False
+
+
+def keeps(entry: Entry) -> list[frozenset[int]]:
+    """Which cells to keep when equations are used: none, or those that are multiplied."""
+    return [frozenset(), frozenset(entry.domain.ledger.scaled)]
+
+
+def balanced(poly: Poly, modulus: int) -> Poly:
+    """The coefficients modulo the modulus, nearest to zero."""
+    half = modulus // 2
+    rests = {monomial: (c + half) % modulus - half for monomial, c in poly.terms.items()}
+    return Poly({monomial: c for monomial, c in rests.items() if c})
+
+
+Bounded = tuple[Form, Interval]
+
+
+def at_most(entry: Entry, form: Form, most: int, what: str, other: Bounded | None = None) -> Iterator[Open]:
+    """0 <= form <= most; `other` is what was not chosen in its place, and its bounds."""
+    allowed, norm = Interval(0, most), entry.domain.norm(form)
+    reached = entry.space._quick(norm)
+    if reached.within(allowed):
+        return
+    if not entry.undecided:
+        reached = reached.meet(_by_cells(entry, form, allowed, other))
+        if not reached.within(allowed):
+            reached = reached.meet(entry.space.interval(norm, enough=allowed))
+        if reached.within(allowed):
+            return
+    bound = size(reached.high) if reached.high > most else size(reached.low)
+    yield Open(f"{what} may be {bound} as far as is known, allowed are 0 to {size(most)}", norm)
+
+
+def _by_cells(entry: Entry, form: Form, allowed: Interval, other: Bounded | None) -> Interval:
+    """Bounds of a form by the equations: of itself, and of itself less the other with the other's own bounds."""
+    ledger, space = entry.domain.ledger, entry.space
+    best = space._quick(entry.domain.norm(form))
+    ways = [(form - other[0], other[1])] if other is not None else []
+    for keep in keeps(entry):
+        for start, rest in (*ways, (form, Interval(0, 0))):
+            for reduced, scale in ledger.reductions(start, keep):
+                so_far = best
+
+                def helps(found: Interval, rest: Interval = rest, so_far: Interval = so_far) -> bool:
+                    return so_far.meet(found.plus(rest)).within(allowed)
+
+                best = best.meet(bounds(ledger, space, reduced, scale, helps).plus(rest))
+                if best.within(allowed):
+                    return best
+    return best
+
+
+def _not_chosen(entry: Entry, words: Sequence[Form], positions: Sequence[int]) -> Bounded | None:
+    """The value of the words that were not chosen in the place of these; None where there was no choice."""
+    found = [entry.domain.others.get(entry.domain.norm(word)) for word in words]
+    others = [other << at for other, at in zip(found, positions, strict=True) if other is not None]
+    if len(others) < len(words):
+        return None
+    return Poly.sum(others), Interval(0, sum((2**64 - 1) << at for at in positions))
+
+
+def value_of(entry: Entry, contract: Element, words: Sequence[Form], what: str) -> tuple[Form | None, list[Open]]:
+    """The value that limbs stand for, its scale taken out; what is open of their bounds and divisibility."""
+    found: list[Open] = []
+    positions, unit = contract.field.positions, contract.multiple_of
+    limbs: list[Form] = []
+    for index, word in enumerate(words):
+        if unit != 1:
+            norm = entry.domain.norm(word)
+            divided = entry.space.divide(norm, unit)
+            if divided is None:
+                text = f"limb {index} of {what} is not known to be a multiple of {integer_text(unit)}"
+                return None, [Open(text, norm)]
+            word = entry.domain.form(divided)
+        limbs.append(word)
+    value = Poly.sum(limb << at for limb, at in zip(limbs, positions, strict=True))
+    bounded = contract.value_max < contract.value(contract.limb_max)
+    if bounded:
+        other = _not_chosen(entry, words, positions)
+        found += at_most(entry, value, contract.value_max, f"the value of {what}", other)
+    for index, (word, most, at) in enumerate(zip(words, contract.limb_max, positions, strict=True)):
+        implied = bounded and unit == 1 and contract.value_max >> at <= most  # no limb is negative
+        found += at_most(entry, word, 2**64 - 1 if implied else most, f"limb {index} of {what}")
+    return value, found
+
+
+def argument(context: Context, given: Input) -> Any:
+    """An input as the meaning takes it: elements out of Montgomery form and without their scale."""
+    contract = given.contract
+    if isinstance(contract, Element):
+        value = given.value.exact_quotient(contract.multiple_of)
+        assert value is not None
+        return Symbolic(context, value * contract.field.unscale, "least")
+    if isinstance(contract, Table):
+        return tuple(argument(context, entry) for entry in given.entries)
+    return Symbolic(context, given.value, "integer")
+
+
+def result(entry: Entry, contract: Contract, words: Sequence[Form], wanted: Wanted, what: str) -> list[Open]:
+    """That an output keeps its contract and is what the meaning says."""
+    if not isinstance(wanted, Symbolic):
+        raise NotPolynomial(f"{what} is to be a bit")
+    if isinstance(contract, Element):
+        value, found = value_of(entry, contract, words, what)
+        if value is not None:
+            p, unscale = contract.field.modulus, contract.field.unscale
+            found += congruent(entry, value, wanted.plain, unscale, p, f"{what} modulo p")
+        return found
+    assert isinstance(contract, Bytes)
+    sizes = [8 if contract.order == "big" else min(64, 8 * contract.length - 64 * n) for n in range(len(words))]
+    found = [each for word, bits in zip(words, sizes, strict=True) for each in at_most(entry, word, 2**bits - 1, what)]
+    places = [8 * (len(words) - 1 - n) if contract.order == "big" else 64 * n for n in range(len(words))]
+    value = Poly.sum(word << at for word, at in zip(words, places, strict=True))
+    if wanted.kind == "integer":
+        difference = value - entry.domain.form(wanted.plain)
+        found += at_most(entry, difference, 0, f"{what} less what it must be")
+    else:
+        p = wanted.context.modulus
+        if wanted.kind == "least":
+            found += at_most(entry, value, p - 1, f"the value of {what}")
+        found += congruent(entry, value, wanted.plain, 1, p, f"{what} modulo p")
+    return found
+
+
+def kept(entry: Entry) -> str:
+    """What a return does not leave as it was, in words; empty when all is well."""
+    state, convention = entry.state, entry.convention
+    pointer = STACK_POINTERS[convention.target]
+    if state.registers[pointer] != entry.places.base(STACK):
+        return f"{pointer} is not where it was at entry"
+    if convention.return_address and state.memory[STACK].cells.get(0) != (8, entry.places.base("return address")):
+        return "the return address was overwritten"
+    for name, value in entry.kept.items():
+        if state.registers[name] != value:
+            return f"{name} is not what it was at entry"
+    return ""

@@ -1,0 +1,280 @@
+"""The proof of a routine: its cases, its ways to share buffers, its loop, and the answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from asmgen.bounds import Interval, Poly
+from asmgen.contracts import Bit, Element, Parameter
+from asmgen.errors import AsmgenError
+from asmgen.meanings import square_n
+from asmgen.prove import goal
+from asmgen.prove.answers import NotProved, Place, Proved, place_of
+from asmgen.prove.cells import Form
+from asmgen.prove.decode import Unknown, decode
+from asmgen.prove.domain import Rejected
+from asmgen.prove.entry import Entry, enter
+from asmgen.prove.flow import Flow
+from asmgen.prove.goal import Open
+from asmgen.prove.loops import Invariant, held, induction
+from asmgen.prove.residues import Context, NeedsCase, Symbolic, Wanted, results
+from asmgen.prove.routine import Described, Routine
+from asmgen.prove.run import OutOfTime, Path, Runner, Stuck
+from asmgen.targets.conventions import Convention
+from emulate.aliasing import Mode, modes
+
+#: Seconds for one routine.
+BUDGET = 10.0
+
+#: Bits that may be decided one after the other.
+DEEP = 6
+
+#: Cases that a meaning may have.
+MANY = 200
+
+
+@dataclass
+class Proof:
+    """One routine under proof; `argument` grows as its parts are shown."""
+
+    kernel: Described
+    runner: Runner
+    convention: Convention
+    argument: list[str] = field(default_factory=list)
+    runs: int = 0
+    cases: int = 0
+
+    # Ways to share buffers.
+
+    def everything(self) -> None:
+        """All modes, or Stuck."""
+        first, *others = modes(self.kernel.signature)
+        apart = self.mode(first)
+        if apart:
+            self.argument.append("every load of an input precedes every store to an output: buffers may be shared")
+            return
+        for mode in others:
+            if not self._only_inputs(mode):
+                self.mode(mode)
+
+    def _only_inputs(self, mode: Mode) -> bool:
+        """Whether outputs are by themselves: what holds of any inputs holds of equal ones."""
+        count = sum(parameter.by_pointer for parameter in self.kernel.signature.outputs)
+        return not set(mode.slots[:count]) & set(mode.slots[count:])
+
+    def mode(self, mode: Mode, given: Mapping[str, Interval] = MappingProxyType({})) -> bool:
+        """One mode; whether the loads of inputs all came before the stores to outputs."""
+        try:
+            return self.scene(mode, given)
+        except NeedsCase as needs:
+            self.cases += 1
+            if self.cases > MANY:
+                raise Stuck(f"the meaning has more than {MANY} cases") from None
+            return all([self.mode(mode, each) for each in self._split(mode, given, needs)])
+
+    def _split(self, mode: Mode, given: Mapping[str, Interval], needs: NeedsCase) -> Iterator[dict[str, Interval]]:
+        """The two cases that the meaning asks to tell apart."""
+        entry = enter(self.kernel.signature, self.convention, mode, given)
+        for name, known in entry.inputs.items():
+            if known.value == needs.poly:
+                low, high = entry.space.interval(known.value)
+                yield {**given, name: Interval(low, needs.most)}
+                yield {**given, name: Interval(needs.most + 1, high)}
+                return
+        raise Stuck("the meaning depends on more than one input at once")
+
+    # One scene.
+
+    def scene(self, mode: Mode, given: Mapping[str, Interval]) -> bool:
+        """One way to share buffers with some scalars known."""
+        entry = enter(self.kernel.signature, self.convention, mode, given)
+        paths = list(self.runner.follow(Path(entry, self.runner.flow.entry), unroll=entry.count is None))
+        self.runs += 1
+        for path in paths:
+            if path.end == "return":
+                self.settle(path, self.returned)
+        return all([self.loop(path) if path.end == "head" else _loads_first(path) for path in paths])
+
+    def settle(self, path: Path, check: Callable[[Path], list[Open]]) -> None:
+        """Nothing is left open at the end of a path: where something is, a mask bit is decided both ways."""
+        found = check(path)
+        if not found:
+            return
+        bit = next(iter(path.entry.undecided), None)
+        start = path.before(bit) if bit is not None else None
+        if bit is None or start is None or len(path.entry.space.decided) >= DEEP:
+            raise Stuck(found[0].what, path.done[-1])
+        for value in (0, 1):
+            self.runs += 1
+            for each in self.runner.follow(start.fork({bit: value}), unroll=path.entry.count is None):
+                if each.route == path.route:  # others are ends of their own
+                    self.settle(each, check)
+
+    # Goals.
+
+    def meant(self, entry: Entry, count: int | None = None) -> Sequence[Wanted]:
+        """The results, as polynomials of the inputs; `count` takes the place of the number of repetitions."""
+        context = Context(self.kernel.modulus, entry.space.interval)
+        inputs: list[Any] = []
+        for known in entry.inputs.values():
+            if known.contract.kind == "count" and count is not None:
+                inputs.append(count)
+            else:
+                inputs.append(goal.argument(context, known))
+        if self.kernel.meaning.function is square_n:  # it reduces long exponents; the definition serves better here
+            base, times = inputs
+            return [pow(base, 1 << times, self.kernel.modulus)]
+        return results(context, self.kernel.meaning.function(self.kernel.modulus, *inputs), len(self.kernel.results))
+
+    def returned(self, path: Path) -> list[Open]:
+        """What is open at a return that no loop came before."""
+        entry = path.entry
+        self._kept(path)
+        count = None
+        if entry.count is not None:
+            known = entry.space.interval(entry.count)
+            if known.width:
+                raise Stuck("returns without a loop for more than one count", path.done[-1])
+            count = known.low
+        wanted = list(self.meant(entry, count))
+        found: list[Open] = []
+        bits = [w for w, contract in zip(wanted, self.kernel.results, strict=True) if contract is Bit]
+        others = [w for w, contract in zip(wanted, self.kernel.results, strict=True) if contract is not Bit]
+        for parameter, want in zip(self.kernel.signature.outputs, others, strict=True):
+            found += goal.result(entry, parameter.contract, entry.output(parameter), want, parameter.name)
+        if bits:
+            raise Stuck("a returned bit is not understood yet", path.done[-1])
+        return found
+
+    def _kept(self, path: Path) -> None:
+        changed = goal.kept(path.entry)
+        if changed:
+            raise Stuck(changed, path.done[-1])
+
+    # Loops.
+
+    def loop(self, arrived: Path) -> bool:
+        """The loop at whose head the path is, by induction; whether loads came before stores."""
+        invariant, made = induction(self.runner, arrived)
+        output, base, step = self._iterated(arrived)
+        state = invariant.state
+        if state is None:
+            raise Stuck("it was not found which registers hold the loop's state", arrived.done[-1])
+        contract = state.contract
+        unscale = contract.field.unscale
+        assert isinstance(output.contract, Element)
+
+        def limbs(entry: Entry) -> list[Form]:
+            return [held(entry, location, shift) for location, shift in state.places]
+
+        entry, p = arrived.entry, contract.field.modulus
+        value, found = goal.value_of(entry, contract, limbs(entry), "the state before the loop")
+        if value is not None:
+            found += goal.congruent(entry, value, base, unscale, p, "the state before the loop")
+        if found:
+            raise Stuck(found[0].what, arrived.done[-1])
+
+        was = Poly.sum(limb << at for limb, at in zip(made.limbs, contract.field.positions, strict=True)) * unscale
+
+        def onward(path: Path) -> list[Open]:
+            entry = path.entry
+            if path.end == "head":
+                value, found = goal.value_of(entry, contract, limbs(entry), "the state after a pass")
+                if value is not None:
+                    found += goal.congruent(entry, value, step(was, 1), unscale, p, "the state after a pass")
+                return found
+            self._kept(path)
+            more = entry.space.interval(made.remaining)
+            if more.width or not 0 <= more.low <= 2:
+                raise Stuck("the loop ends before the count says so", path.done[-1])
+            want = Symbolic(Context(self.kernel.modulus, entry.space.interval), step(was, more.low), "residue")
+            return goal.result(entry, output.contract, entry.output(output), want, output.name)
+
+        for path in (*made.back, *made.out):
+            self.settle(path, onward)
+        self.argument.append(_about(invariant))
+        return all([_loads_first(path) for path in (*made.back, *made.out)])
+
+    def _iterated(self, arrived: Path) -> tuple[Parameter, Poly, Callable[[Poly, int], Poly]]:
+        """The output that a count iterates: its parameter, the residue at first, and what a number of passes does."""
+        (wanted,) = self.meant(arrived.entry)
+        if not isinstance(wanted, Symbolic) or wanted.kind != "power" or wanted.count != arrived.entry.count:
+            raise Stuck("the meaning is no function of the count that is understood: a^(2^n) is", arrived.done[-1])
+
+        def step(value: Poly, times: int) -> Poly:
+            for _ in range(times):
+                value = value * value
+            return value
+
+        return self.kernel.signature.outputs[0], wanted.poly, step
+
+
+def _about(invariant: Invariant) -> str:
+    return f"loop by induction: {len(invariant.data)} words of state, {len(invariant.counters)} counters"
+
+
+def _loads_first(path: Path) -> bool:
+    """Whether no input was loaded after a store to an output."""
+    entry = path.entry
+    outputs = {entry.buffers[parameter.name] for parameter in entry.signature.outputs}
+    stored = False
+    for _, region, _, _, write in entry.state.accesses:
+        if region in outputs:
+            stored = stored or write
+        elif region in entry.buffers.values() and stored:
+            return False
+    return True
+
+
+def prove(
+    routine: Routine, *, budget: float = BUDGET, constant_time: bool = True, patient: bool | None = None
+) -> Proved | NotProved:
+    """Whether a routine is right for all inputs of its contract.
+
+    With `constant_time` no branch may depend on data. `patient` looks into every carry at once (True) or never (False);
+    by default first into those that are lost, then into all.
+    """
+    began = time.perf_counter()
+    ways = (False, True) if patient is None else (patient,)
+    stuck: Stuck | None = None
+    try:
+        flow = Flow(decode(routine.target, routine.code), routine.entry)
+        for way in ways:
+            runner = Runner(flow, began + budget, patient=way, secret_branches=not constant_time)
+            proof = Proof(routine.kernel, runner, routine.convention)
+            try:
+                proof.everything()
+                assumptions = _assumptions(routine, constant_time)
+                return Proved(time.perf_counter() - began, assumptions, tuple(proof.argument), proof.runs)
+            except Stuck as fault:
+                stuck = fault
+                if fault.leak:
+                    break
+    except OutOfTime:
+        if stuck is None:
+            return NotProved(time.perf_counter() - began, f"the budget of {budget:g} s is spent")
+    except Unknown as unknown:
+        place = Place(unknown.offset, unknown.text)
+        return NotProved(time.perf_counter() - began, unknown.what, place)
+    except (Rejected, AsmgenError) as fault:
+        return NotProved(time.perf_counter() - began, str(fault))
+    assert stuck is not None
+    return NotProved(time.perf_counter() - began, stuck.reason, place_of(stuck.decoded, routine.sources))
+
+
+def _assumptions(routine: Routine, constant_time: bool) -> tuple[str, ...]:
+    """What is taken for granted, in words."""
+    found = [
+        "inputs are within the contract",
+        f"the call keeps to the {routine.convention.name} convention",
+        "buffers are apart, or an input is the very buffer of another input or of an output; none wraps at 2^64",
+    ]
+    if any(parameter.contract.kind == "count" for parameter in routine.kernel.signature.inputs):
+        found.append("counts and addresses are public" if constant_time else "counts are any number of 64 bits")
+    if routine.features:
+        found.append(f"the CPU has {', '.join(sorted(routine.features))}")
+    return tuple(found)
