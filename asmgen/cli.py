@@ -48,6 +48,14 @@ Examples:
 Exits with 0 when all results are right, with 1 when one is not.
 """
 
+PROVE_EXAMPLES = """
+\b
+Examples:
+  asmgen prove                                 every shipped kernel on both targets
+  asmgen prove curve25519_5x51.mul --target arm64 --explain
+  asmgen prove my_field.py:mul --budget 60
+"""
+
 LIST_EXAMPLES = """
 \b
 Examples:
@@ -209,6 +217,33 @@ def test(selectors: tuple[str, ...], target: str, features: str, vectors: int, s
     from emulate import campaign
 
     sys.exit(campaign.run(selectors, targets, features=features, vectors=vectors, seed=seed, only=only))
+
+
+@main.command(epilog=PROVE_EXAMPLES, short_help="Right for all inputs, from the bytes; or a counterexample.")
+@kernels
+@target
+@features
+@click.option("--explain", is_flag=True, help="Print each argument: equations, bounds, lost carries, cases.")
+@click.option("--constant-time/--no-constant-time", default=True, show_default=True,
+              help="Whether branches on data are refused.")
+@click.option("--budget", default=10.0, show_default=True, type=click.FloatRange(0, min_open=True),
+              help="Seconds for a routine, then it could not be proved.")
+@click.option("--json", "as_json", is_flag=True, help="One array, an object a routine.")
+def prove(
+    selectors: tuple[str, ...], target: str, features: str, explain: bool, constant_time: bool, budget: float,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Prove from the machine code that kernels are right for all inputs within their contracts.
+
+    The value modulo p, every bound, nothing written but the output, shared buffers, registers and stack restored, and
+    no branch or address that depends on data. What is wrong gets an input that shows it where one can be found; what
+    is neither proved nor refuted is said to be so. Exits with 0 only when all are proved.
+    """
+    from asmgen.prove import command
+
+    wish = command.Wish(budget, constant_time)
+    targets = targets_of(target, features)
+    sys.exit(command.run(selectors, targets, features=features, explain=explain, as_json=as_json, wish=wish))
 
 
 @main.command("list", epilog=LIST_EXAMPLES, short_help="What kernels there are, and their instructions.")
