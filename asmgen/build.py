@@ -92,11 +92,13 @@ def _unit(kernels: Sequence[Function], target: str, features: str, out: Path, pr
     asked = [kernel for kernel in whole if kernel in kernels or kernel.signature.symbol in there]
     needed = closure(asked)  # a program stands in one file with what it calls
     taken = [kernel for kernel in whole if kernel in needed]
+    called = {callee for kernel in taken for callee in closure([kernel])[1:]}
+    named = [kernel for kernel in taken if kernel not in called]
     origin = Origin(
         script=first.signature.script,
         file=os.path.basename(first.file),
         about=scope.get("__doc__") or "",
-        command=_command(taken, len(taken) == len(whole), target, features, prefix),
+        command=_command(named, len(taken) == len(whole), target, features, prefix),
         target=target,
         stem=_stem(first, features),
         prefix=prefix,

@@ -14,7 +14,7 @@ from asmgen.contracts import BitContract
 from asmgen.control import repeat
 from asmgen.errors import AsmgenError, here, script_errors
 from asmgen.function import PROMISE, Function
-from asmgen.steps import Recording, Steps, Value, unmet
+from asmgen.steps import Recording, Steps, Value, needed, unmet
 from asmgen.trace import run, running
 
 
@@ -58,7 +58,8 @@ class Program(Function):
                 bit = value
             else:
                 outputs.append(value)
-        return Steps(self.signature, inputs, tuple(recording.calls), tuple(outputs), bit)
+        wanted = [*outputs, *([] if bit is None else [bit])]
+        return Steps(self.signature, inputs, needed(recording.calls, wanted), tuple(outputs), bit)
 
     @cached_property
     def callees(self) -> tuple[Function, ...]:
@@ -117,10 +118,11 @@ def program(
     return lambda function: Program(function, computes, scope, wipe)
 
 
-def power(x: Any, exponent: int) -> Any:
+def power(x: Any, exponent: int, *, squared: Callable[[Any, int], Any] | None = None) -> Any:
     """x^exponent in a program: an addition chain, found by search, of calls of the script's mul, sqr and square_n.
 
-    `asmgen chain EXPONENT` prints the chain. The exponent is public and at least 1.
+    The exponent is public and at least 1; `asmgen chain EXPONENT` prints the chain. `squared(x, n)` may make x^(2^n)
+    otherwise, such as lambda x, n: repeat(n, sqr, x) by as many calls.
     """
     inside = _programs.get()
     if not inside:
@@ -131,7 +133,7 @@ def power(x: Any, exponent: int) -> Any:
     if not isinstance(multiply, Function) or not isinstance(square, Function):
         raise here("power() calls the kernels mul and sqr, which this script does not have", "define both above")
 
-    def squared(value: Any, n: int) -> Any:
+    def by_kernels(value: Any, n: int) -> Any:
         if n == 1:
             return square(value)
         return square_n(value, n) if isinstance(square_n, Function) else repeat(n, square, value)
@@ -141,4 +143,4 @@ def power(x: Any, exponent: int) -> Any:
             value.name = name
         return value
 
-    return best(exponent).apply(x, multiply, squared, named)
+    return best(exponent).apply(x, multiply, squared or by_kernels, named)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -90,6 +90,17 @@ class Steps:
     calls: tuple[Call, ...]
     outputs: tuple[Value, ...]
     returns: Value | None
+
+
+def needed(calls: Sequence[Call], wanted: Iterable[Value]) -> tuple[Call, ...]:
+    """The calls that the wanted values rest on: kernels do nothing but give results."""
+    live = set(wanted)
+    kept = []
+    for call in reversed(calls):
+        if not live.isdisjoint(call.results):
+            live.update(call.args)
+            kept.append(call)
+    return tuple(reversed(kept))
 
 
 class Recording:

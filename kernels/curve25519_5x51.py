@@ -1,9 +1,11 @@
 """curve25519: integers modulo 2^255 - 19 in five limbs of 51 bits."""
 
-from asmgen import Bit, Count, Field, Small, amd64, arm64, kernel, repeat, select
+from asmgen import Bit, Bytes, Count, Field, Small, Table, amd64, arm64, kernel, power, program, repeat
+from asmgen import select as pick
 from asmgen.targets.explicit import fresh, word
 
-fe = Field("curve25519", 2**255 - 19, limbs=[51] * 5)
+P = 2**255 - 19
+fe = Field("curve25519", P, limbs=[51] * 5)
 full = fe.limbs_below(2**64)  # any five words
 loose = fe.limbs_below(2**54)  # what mul, sqr and square_n take, and add, sub and neg give
 tight = fe.limbs_below(2**52)  # what everything else gives
@@ -82,18 +84,82 @@ def neg(a: tight) -> loose:
     return [m - x for m, x in zip(multiple, a)]
 
 
-@kernel
-def canon(a: full) -> fe.below(fe.modulus):
-    """Carried, the value is below twice the modulus; q says whether the modulus comes off."""
-    x = fe.element(carried(a)).value
+def reduced(limbs):
+    """The value of any five words below the modulus.
+
+    Carried, it is below twice the modulus; q says whether the modulus comes off.
+    """
+    x = fe.element(carried(limbs)).value
     q = (x + 19).split(255)[1]
     return x + 19 * q - (q << 255)
 
 
-@kernel(computes=lambda bit, a, b: (b, a) if bit else (a, b))
-def swap(bit: Bit, a: full, b: full) -> tuple[full, full]:
-    """(b, a) if the bit is 1, else (a, b), in constant time."""
-    return select(bit, b, a), select(bit, a, b)
+@kernel
+def canon(a: full) -> fe.below(P):
+    return reduced(a)
+
+
+@kernel
+def is_zero(a: full) -> Bit:
+    return reduced(a).is_zero()
+
+
+@kernel
+def equal(a: loose, b: loose) -> Bit:
+    """By the difference, to which a multiple of the modulus is added that no limb of b exceeds."""
+    return is_zero([x + 4 * m - y for x, m, y in zip(a, multiple, b)])
+
+
+@kernel
+def is_odd(a: full) -> Bit:
+    return reduced(a).split(1)[0]
+
+
+@kernel
+def absolute(a: full) -> fe.below(P):
+    """The root that is called positive is the even one."""
+    x = reduced(a)
+    odd, _ = x.split(1)
+    return pick(odd, P - x, x)
+
+
+@kernel
+def to_bytes(a: full) -> Bytes(32, "little"):
+    return reduced(a)
+
+
+@kernel
+def from_bytes(s: Bytes(32, "little")) -> tuple[fe.below(P), Bit]:
+    """Nothing but the one encoding of each element is taken; what is not leaves 0."""
+    good = 1 - s.value.at_least(P)
+    return pick(good, s.value, 0), good
+
+
+@kernel(computes=lambda s: s % 2**255)
+def from_bytes_255(s: Bytes(32, "little")) -> tight:
+    """The integer s without its top bit, modulo p, as RFC 7748 reads a coordinate."""
+    return fe.limbs_of(s.value.split(255)[0])
+
+
+@kernel
+def select(bit: Bit, a: tight, b: tight) -> tight:
+    """In constant time."""
+    return pick(bit, a, b)
+
+
+@kernel
+def lookup(table: Table(tight, 16), index: Small(16)) -> tight:
+    """Every entry is read, whatever the index."""
+    entry = table[0]
+    for i in range(1, 16):
+        entry = pick(index.at_least(i), table[i], entry)
+    return entry
+
+
+@kernel
+def swap(bit: Bit, a: tight, b: tight) -> tuple[tight, tight]:
+    """In constant time."""
+    return pick(bit, b, a), pick(bit, a, b)
 
 
 @swap.on("amd64")
@@ -121,3 +187,48 @@ def swap_arm64(out0, out1, bit, a, b):
         arm64.csel_ne(y, x, y)
         arm64.str(z, word(out0, i))
         arm64.str(y, word(out1, i))
+
+
+@program
+def invert(a: loose) -> tight:
+    return power(a, P - 2)
+
+
+@program
+def pow22523(a: loose) -> tight:
+    return power(a, 2**252 - 3)
+
+
+SQRT_M1 = 0x2B8324804FC1DF0B2B4D00993DFBD7A72F431806AD2FE478C4EE1B274A0EA0B0  # the even root of -1
+
+
+@program
+def sqrt_ratio(u: tight, v: tight) -> tuple[tight, Bit]:
+    """r^2 * v is u or -u where u / v is a square, else i * u or -i * u; where it has the wrong sign, r is turned by i.
+
+    RFC 9496, 4.2, for ristretto255, and the decompression of points.
+    """
+    v3 = mul(sqr(v), v)
+    r = mul(mul(u, v3), pow22523(mul(u, mul(sqr(v3), v))))
+    found = mul(sqr(r), v)
+    square = equal(sqr(found), sqr(u))
+    wanted = select(square, u, mul(u, SQRT_M1))
+    return absolute(select(equal(found, wanted), r, mul(r, SQRT_M1))), square
+
+
+@program
+def ladder_step(bit: Bit, x1: loose, x2: tight, z2: tight, x3: tight, z3: tight) -> tuple[tight, tight, tight, tight]:
+    """One bit of X25519: the points are swapped for bit 1, then (x2, z2) is doubled and (x3, z3) becomes their sum.
+
+    x1 is the coordinate of their difference. RFC 7748, 5.
+    """
+    x2, x3 = swap(bit, x2, x3)
+    z2, z3 = swap(bit, z2, z3)
+    a, b = add(x2, z2), sub(x2, z2)
+    da, cb = mul(sub(x3, z3), a), mul(add(x3, z3), b)
+    z3 = mul(x1, sqr(sub(da, cb)))
+    x3 = sqr(add(da, cb))
+    aa, bb = sqr(a), sqr(b)
+    e = sub(aa, bb)
+    z2 = mul(e, add(aa, mul_small(e, 121665)))
+    return mul(aa, bb), z2, x3, z3

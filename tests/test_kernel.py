@@ -380,31 +380,119 @@ def test_annotations_as_text_of_local_names() -> None:
     assert same.trace().outputs[0][0].interval.high == 2**40 - 1
 
 
-def test_meanings() -> None:
-    rng = Random(SEED)
-    p = P256
-    wanted = {
-        "mul": lambda a, b: a * b % p, "sqr": lambda a: a * a % p, "square_n": lambda a, n: pow(a, 2**n, p),
-        "add": lambda a, b: (a + b) % p, "sub": lambda a, b: (a - b) % p, "neg": lambda a: -a % p,
-        "double": lambda a: 2 * a % p, "halve": lambda a: a * ((p + 1) // 2) % p, "mul_small": lambda a, c: a * c % p,
-        "carry": lambda a: a, "reduce": lambda a: a, "canon": lambda a: a,
-        "to_mont": lambda a: a, "from_mont": lambda a: a,
-        "select": lambda bit, a, b: [b, a][bit], "lookup": lambda i, *t: t[i] if i < len(t) else 0,
-        "is_zero": lambda a: int(a == 0), "equal": lambda a, b: int(a == b), "to_bytes": lambda a: a,
-        "from_bytes": lambda s: s % p, "invert": lambda a: pow(a, -1, p) if a else 0,
+def roots(p: int, a: int) -> list[int]:
+    """The square roots of a modulo p, for p = 3 modulo 4 or 5 modulo 8: what the powers that can be one come to."""
+    candidates = {pow(a, (p + 1) // 4, p)} if p % 4 == 3 else {
+        pow(a, (p + 3) // 8, p) * pow(2, k * (p - 1) // 4, p) % p for k in range(4)
     }  # fmt: skip
-    assert set(wanted) == set(MEANINGS)
-    for name, meaning in MEANINGS.items():
+    found = {root for root in candidates if root * root % p == a % p}
+    return sorted(found | {(p - root) % p for root in found})
+
+
+def even_root(p: int, a: int) -> int | None:
+    return next((root for root in roots(p, a) if root % 2 == 0), None)
+
+
+def ratio(p: int, u: int, v: int) -> tuple[int, int]:
+    """RFC 9496, 4.2, word by word."""
+    i = p - 1 if p % 4 == 3 else next(root for root in roots(p, p - 1) if root % 2 == 0)
+    if u % p == 0:
+        return 0, 1
+    if v % p == 0:
+        return 0, 0
+    quotient = u * pow(v, -1, p) % p
+    root = even_root(p, quotient)
+    if root is not None:
+        return root, 1
+    other = even_root(p, i * quotient)
+    assert other is not None
+    return other, 0
+
+
+def ladder(p: int, x1: int, x2: int, z2: int, x3: int, z3: int) -> tuple[int, ...]:
+    """RFC 7748, 5, line by line."""
+    a24 = {2**255 - 19: 121665, 2**448 - 2**224 - 1: 39081}[p]
+    a, b = (x2 + z2) % p, (x2 - z2) % p
+    aa, bb = a * a % p, b * b % p
+    e = (aa - bb) % p
+    c, d = (x3 + z3) % p, (x3 - z3) % p
+    da, cb = d * a % p, c * b % p
+    return aa * bb % p, e * (aa + a24 * e) % p, (da + cb) ** 2 % p, x1 * (da - cb) ** 2 % p
+
+
+#: By name and the number of arguments: what each meaning must give, written down once more.
+WANTED: dict[str, Any] = {
+    "mul": lambda p, a, b: a * b, "sqr": lambda p, a: a * a, "square_n": lambda p, a, n: pow(a, 2**n, p),
+    "add": lambda p, a, b: a + b, "sub": lambda p, a, b: a - b, "neg": lambda p, a: -a, "negate": lambda p, a: -a,
+    "double": lambda p, a: 2 * a, "halve": lambda p, a: a * ((p + 1) // 2), "half": lambda p, a: a * ((p + 1) // 2),
+    "mul_small": lambda p, a, c: a * c, "mul_int": lambda p, a, c: a * c,
+    "carry": lambda p, a: a, "reduce": lambda p, a: a, "canon": lambda p, a: a, "normalize": lambda p, a: a,
+    "normalize_weak": lambda p, a: a, "to_storage": lambda p, a: a, "from_storage": lambda p, a: a,
+    "to_mont": lambda p, a: a, "from_mont": lambda p, a: a,
+    "absolute": lambda p, a: min((a, (p - a) % p), key=lambda x: x % 2),
+    "select": lambda p, bit, a, b: [b, a][bit], "swap": lambda p, bit, a, b: [(a, b), (b, a)][bit],
+    "is_zero": lambda p, a: int(a == 0), "is_odd": lambda p, a: a & 1, "equal": lambda p, a, b: int(a == b),
+    "to_bytes": lambda p, a: a, "invert": lambda p, a: pow(a, -1, p) if a else 0,
+    "pow22523": lambda p, a: pow(a, (p - 5) // 8, p), "sqrt_ratio": ratio,
+    "from_bytes": {1: lambda p, s: s % p, 2: lambda p, s: (s, 1) if s < p else (0, 0)},
+    "sqrt": {1: lambda p, a: pow(a, (p + 1) // 4, p), 2: lambda p, a: (pow(a, (p + 1) // 4, p), bool(roots(p, a)))},
+    "inv_sqrt": {1: lambda p, a: pow(a, (p - 3) // 4, p), 2: lambda p, a: ratio(p, 1, a)},
+    "lookup": lambda p, *given: given[0][given[1]] if isinstance(given[0], tuple)
+    else given[1:][given[0]] if given[0] < len(given) - 1 else 0,
+    "ladder_step": lambda p, *given: ladder(p, *given) if len(given) == 5
+    else ladder(p, given[1], *(given[4:] + given[2:4] if given[0] else given[2:])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MEANINGS)
+def test_meanings(name: str) -> None:
+    rng = Random(SEED)
+    moduli = (P256, 2**255 - 19, 2**448 - 2**224 - 1, 2**61 - 1)
+    assert set(WANTED) == set(MEANINGS)
+    for meaning in MEANINGS[name]:
+        wanted = WANTED[name] if callable(WANTED[name]) else WANTED[name][len(meaning.gives)]
         kinds = meaning.takes + meaning.takes[-1:] * 3 if meaning.many else meaning.takes
-        for _ in range(50):
-            of = {"element": rng.choice([0, 1, p - 1, rng.randrange(p)]), "count": rng.randrange(12),
-                  "bit": rng.randrange(2), "small": rng.randrange(6),
-                  "bytes": rng.choice([0, p, 2**256 - 1])}  # fmt: skip
-            inputs = [rng.randrange(p) if kind == "element" and rng.random() < 0.5 else of[kind] for kind in kinds]
-            assert int(meaning.function(p, *inputs)) % p == wanted[name](*inputs) % p, (name, inputs)
-        assert meaning.text and meaning.form.endswith(meaning.gives)
-    assert MEANINGS["square_n"].function(p, 3, 5000) == pow(3, pow(2, 5000, p - 1), p)
-    assert MEANINGS["square_n"].function(p, 0, 2**64 - 1) == 0
+        fitting = [p for p in moduli if meaning.primes is None or meaning.primes[1](p)]
+        assert fitting
+        for _ in range(40):
+            p = rng.choice(fitting)
+            element = [0, 1, p - 1, rng.randrange(p), rng.randrange(p)]
+            of = {"count": rng.randrange(12), "bit": rng.randrange(2), "small": rng.randrange(6),
+                  "bytes": rng.choice([0, p - 1, p, 2**512 - 1]),
+                  "table": tuple(rng.randrange(p) for _ in range(6))}  # fmt: skip
+            inputs = [rng.choice(element) if kind == "element" else of[kind] for kind in kinds]
+            made, right = meaning.function(p, *inputs), wanted(p, *inputs)
+            both = [each if isinstance(each, tuple) else (each,) for each in (made, right)]
+            assert [int(x) % p for x in both[0]] == [int(x) % p for x in both[1]], (name, p, inputs)
+            assert len(both[0]) == len(meaning.gives)
+        assert len(meaning.texts) in (1, len(meaning.gives)) and all(meaning.texts)
+        assert meaning.form.endswith(", ".join(meaning.gives))
+
+
+def test_long_exponents() -> None:
+    square_n = MEANINGS["square_n"][0].function
+    assert square_n(P256, 3, 5000) == pow(3, pow(2, 5000, P256 - 1), P256)
+    assert square_n(P256, 0, 2**64 - 1) == 0
+
+
+def test_meanings_that_hold_for_some_moduli() -> None:
+    with pytest.raises(AsmgenError, match="pow22523 has a known meaning for 2\\^255 - 19 only"):
+
+        @kernel
+        def pow22523(a: canonical) -> canonical:
+            return a
+
+    with pytest.raises(AsmgenError, match="its form is \\(element\\) -> element or \\(element\\) -> element, bit"):
+
+        @kernel
+        def sqrt(a: canonical, b: canonical) -> canonical:
+            return a
+
+    with pytest.raises(AsmgenError, match="normalize gives the one value below the modulus"):
+
+        @kernel
+        def normalize(a: canonical) -> p256.below(2**256):
+            return a
 
 
 def test_expected_is_the_meaning_not_the_body() -> None:

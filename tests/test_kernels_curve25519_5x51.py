@@ -7,19 +7,27 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from language import arguments, check, plain_run, vectors
+from language import agrees, check
 
-from asmgen.contracts import Element
+from asmgen.chain_text import raised
+from asmgen.contracts import Element, Table
+from asmgen.kernel import Kernel
 from asmgen.nodes import LoopNode, Node, evaluate, ordered
+from asmgen.passes import Options
+from asmgen.program import Program
 from asmgen.scripts import load
 from asmgen.targets import explicit
 from asmgen.targets.row import Instruction, Integers, Memory, Role, Virtual
+from emulate.campaign import job
+from emulate.report import run_job
 
 P = 2**255 - 19
-KERNELS = load("curve25519_5x51").kernels
+SCRIPT = load("curve25519_5x51").kernels
+KERNELS = {name: each for name, each in SCRIPT.items() if isinstance(each, Kernel)}
+PROGRAMS = {name: each for name, each in SCRIPT.items() if isinstance(each, Program)}
 SEED = 20260401
 
-#: What each kernel must give for values of its inputs, written down here once more.
+#: What each kernel must give for residues of its inputs, written down here once more.
 WANTED: dict[str, Callable[..., tuple[int, ...]]] = {
     "carry": lambda a: (a,),
     "mul": lambda a, b: (a * b,),
@@ -30,8 +38,21 @@ WANTED: dict[str, Callable[..., tuple[int, ...]]] = {
     "sub": lambda a, b: (a - b,),
     "neg": lambda a: (-a,),
     "canon": lambda a: (a,),
+    "is_zero": lambda a: (int(a == 0),),
+    "equal": lambda a, b: (int(a == b),),
+    "is_odd": lambda a: (a % 2,),
+    "absolute": lambda a: (even(a),),
+    "to_bytes": lambda a: (a,),
+    "from_bytes": lambda s: (s, 1) if s < P else (0, 0),
+    "from_bytes_255": lambda s: (s % 2**255,),
+    "select": lambda bit, a, b: (a if bit else b,),
+    "lookup": lambda table, index: (table[index],),
     "swap": lambda bit, a, b: (b, a) if bit else (a, b),
 }
+
+
+def even(x: int) -> int:
+    return x % P if x % P % 2 == 0 else -x % P
 
 
 def value(limbs: list[int]) -> int:
@@ -40,21 +61,18 @@ def value(limbs: list[int]) -> int:
 
 def test_every_kernel_is_here() -> None:
     assert set(KERNELS) == set(WANTED)
+    assert set(PROGRAMS) == {"invert", "pow22523", "sqrt_ratio", "ladder_step"}
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_plain_integers(name: str) -> None:
     """2,000 edge-biased inputs against Python, contracts checked on the way by the run itself."""
-    kernel = KERNELS[name]
-    for given in vectors(kernel, 2000, SEED):
-        inputs = [value(limbs) if isinstance(limbs, list) else limbs for limbs in arguments(kernel, given)]
-        found = tuple(value(limbs) % P for limbs in plain_run(kernel, given))
-        assert found == tuple(each % P for each in WANTED[name](*inputs)), (SEED, given)
+    agrees(KERNELS[name], WANTED[name], 200 if name == "lookup" else 2000, SEED)
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_trace(name: str) -> None:
-    check(KERNELS[name], 300, SEED + 1)
+    check(KERNELS[name], 20 if name == "lookup" else 300, SEED + 1)
 
 
 def contracts(name: str) -> tuple[set[int], set[int]]:
@@ -73,7 +91,13 @@ def test_promises() -> None:
     for name in ("add", "sub", "neg"):
         assert contracts(name) == ({52}, {54}), name
     assert contracts("carry") == ({64}, {52}) and contracts("canon") == ({64}, {51})
-    assert contracts("swap") == ({64}, {64})
+    for name in ("swap", "select"):
+        assert contracts(name) == ({52}, {52}), name
+    for name in ("absolute", "from_bytes"):
+        given = KERNELS[name].signature.outputs[0].contract
+        assert isinstance(given, Element) and given.value_max == P - 1
+    table = KERNELS["lookup"].signature.inputs[0].contract
+    assert isinstance(table, Table) and table.count == 16 and table.element.limb_max == (2**52 - 1,) * 5
     canonical = KERNELS["canon"].signature.outputs[0].contract
     assert isinstance(canonical, Element) and canonical.value_max == P - 1
 
@@ -94,6 +118,7 @@ def test_canonical_values() -> None:
     for _ in range(500):
         limbs = [rng.choice([2**64 - 1, 2**51 - 1, 2**51 - 20, 2**51, rng.getrandbits(64)]) for _ in range(5)]
         assert canon(limbs).value == value(limbs) % P, (SEED, limbs)
+        assert KERNELS["is_zero"](limbs) == (value(limbs) % P == 0), (SEED, limbs)
 
 
 def test_many_squarings() -> None:
@@ -143,13 +168,92 @@ def test_rows() -> None:
 def test_largest_limbs_everywhere() -> None:
     """All limbs at their bounds, through the trace: every number within what was proved of it."""
     for kernel in KERNELS.values():
-        roots = [node for out in kernel.trace().outputs for node in out]
+        traced = kernel.trace()
+        roots = [node for out in traced.outputs for node in out] + ([traced.returns] if traced.returns else [])
         nodes = list(ordered(roots))
         given = {node: node.interval.high for node in nodes if node.op in ("limb", "scalar")}
         if kernel.name == "square_n":
             given = {node: 3 if node.op == "scalar" else most for node, most in given.items()}
         for node, found in zip(nodes, evaluate(nodes, given), strict=True):
             assert node.interval.holds(found), (kernel, node)
+
+
+def test_byte_strings() -> None:
+    """The one encoding of each element is taken, and nothing else; RFC 7748 takes all."""
+    from_bytes, to_bytes, loosely = (KERNELS[name] for name in ("from_bytes", "to_bytes", "from_bytes_255"))
+    for number in [0, 1, P - 1, P, P + 1, 2**255 - 1, 2**255, 2**255 + P - 1, 2**256 - 1]:
+        text = number.to_bytes(32, "little")
+        element, good = from_bytes(text)
+        assert good == (number < P) and element.value == (number if good else 0)
+        assert loosely(text).value == number % 2**255
+        if good:
+            assert to_bytes(element).value == number
+
+
+@pytest.mark.parametrize("name", ["invert", "pow22523"])
+def test_powers(name: str) -> None:
+    exponent = {"invert": P - 2, "pow22523": (P - 5) // 8}[name]
+    rng = Random(SEED)
+    for x in (0, 1, 2, P - 1, P - 2, 2**254, rng.randrange(P)):
+        assert PROGRAMS[name](x).value % P == pow(x, exponent, P) == PROGRAMS[name].expected([x])[0]
+
+
+def test_chains() -> None:
+    """254 squarings and 11 multiplications, and 251 and 11: no published chain is shorter."""
+    assert raised(PROGRAMS["invert"]) == (P - 2, 254, 11)
+    assert raised(PROGRAMS["pow22523"]) == ((P - 5) // 8, 251, 11)
+
+
+def test_square_roots() -> None:
+    """RFC 9496, 4.2: all four kinds of u / v, zeros among them, and the root is even."""
+    rng = Random(SEED)
+    i = pow(2, (P - 1) // 4, P)
+    i = i if i % 2 == 0 else P - i
+    kinds = set()
+    pairs = [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (i, 1)]
+    for u, v in [*pairs, *((rng.randrange(P), rng.randrange(P)) for _ in range(8))]:
+        root, good = PROGRAMS["sqrt_ratio"](u, v)
+        r = root.value
+        assert r % 2 == 0 and r < P
+        square = pow(u * v, (P - 1) // 2, P) != P - 1 and (u == 0 or v != 0)
+        assert good == square
+        assert (r * r * v - (u if square else i * u)) % P == 0 or v == 0 == r
+        kinds.add((int(good), r == 0))
+    assert kinds == {(0, False), (0, True), (1, False), (1, True)}
+
+
+def x25519(scalar: bytes, point: bytes) -> bytes:
+    """RFC 7748, 5, by the script's own programs on plain integers."""
+    k = bytearray(scalar)
+    k[0] &= 248
+    k[31] = k[31] & 127 | 64
+    number = int.from_bytes(k, "little")
+    x1 = KERNELS["from_bytes_255"](point)
+    state, before = (1, 0, x1, 1), 0
+    for t in range(254, -1, -1):
+        bit = number >> t & 1
+        state = PROGRAMS["ladder_step"](bit ^ before, x1, *state)
+        before = bit
+    x2, _, x3, _ = state
+    z2, z3 = state[1], state[3]
+    x, z = (x3, z3) if before else (x2, z2)
+    result = KERNELS["to_bytes"](KERNELS["mul"](x, PROGRAMS["invert"](z)))
+    return int(result.value).to_bytes(32, "little")
+
+
+def test_x25519() -> None:
+    """The first vector of RFC 7748, 5.2."""
+    scalar = bytes.fromhex("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4")
+    point = bytes.fromhex("e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c")
+    wanted = bytes.fromhex("c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552")
+    assert x25519(scalar, point) == wanted
+
+
+@pytest.mark.parametrize("target", ["amd64", "arm64"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_emulated(name: str, target: str) -> None:
+    result = run_job(job(PROGRAMS[name], Options(target)), 48, SEED)
+    assert result.failure is None, result.failure
 
 
 @pytest.mark.parametrize("target", ["amd64", "arm64"])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from asmgen import Bit, Bytes, Count, Field, Small, Table, kernel, power, program, repeat
+from asmgen.chain_text import raised
 from asmgen.contracts import Element
 from asmgen.errors import AsmgenError
 from asmgen.program import Program
@@ -114,6 +115,16 @@ def test_power_names_what_it_makes() -> None:
     names = [value.name for call in invert.steps.calls for value in call.results]
     assert {"x2", "x3", "x_110"} <= set(names) and names[-1] == ""
     assert {call.function.name for call in invert.steps.calls} == {"mul", "sqr", "square_n"}
+
+
+def test_power_with_squarings_of_its_own() -> None:
+    @program(computes=lambda a: pow(a, P - 2, P))
+    def slow(a: loose) -> tight:
+        return power(a, P - 2, squared=lambda x, n: repeat(n, sqr, x))
+
+    assert {call.function.name for call in slow.steps.calls} == {"mul", "sqr"}
+    assert sum(call.times for call in slow.steps.calls if call.function is sqr) == raised(invert)[1]
+    assert slow(3).value % P == pow(3, -1, P)
 
 
 def test_power_by_calls_of_sqr() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from asmgen.contracts import Bytes
@@ -47,8 +48,11 @@ class _Writer:
         bits = [name for bit, name in self.names.bits.items() if bit in self.last]
         if bits:
             yield f"    uint64_t {', '.join(bits)};"
+        named = set(re.findall(r"\w+", "\n".join(body)))
+        unused = [name for p in self.steps.signature.parameters if (name := c_name(p.name)) not in named]
         if self.slots or bits:
             yield ""
+        yield from (f"    (void){name};" for name in unused)
         yield from body
         if self.program.wipe:
             self.helpers.add("wipe")

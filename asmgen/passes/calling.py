@@ -7,7 +7,7 @@ stack are read where they lie.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from asmgen.errors import Source
@@ -40,11 +40,11 @@ class Names:
 
     def __init__(self, steps: Steps, stored: Storage) -> None:
         taken = {parameter.name for parameter in steps.signature.parameters}
-        letters = ("t", "slot", "slot_")
-        self.letter = next(x for x in letters if not any(f"{x}{i}" in taken for i in range(len(stored.slots))))
-        self.stored = stored
         bits = [call.bit for call in steps.calls if call.bit is not None]
-        self.bits = {bit: f"bit{index}" if len(bits) > 1 else "bit" for index, bit in enumerate(bits)}
+        self.stored = stored
+        self.letter = _unlike(taken, ("t", "slot", "slot_"), len(stored.slots))
+        letter = _unlike(taken, ("bit", "flag", "flag_"), len(bits))
+        self.bits = {bit: f"{letter}{index}" for index, bit in enumerate(bits)}
 
     def place(self, place: Place) -> str:
         return place.name if isinstance(place, Buffer) else f"{self.letter}{place.number}"
@@ -67,6 +67,11 @@ class Names:
     def wishes(self, call: Call) -> str:
         """What the script calls the results, where that is something else."""
         return ", ".join(each.name for each in call.results if each.name not in ("", self.value(each)))
+
+
+def _unlike(taken: Collection[str], wishes: Sequence[str], count: int) -> str:
+    """The first wish that makes no name of an argument when numbers are put behind it."""
+    return next(wish for wish in wishes if not any(f"{wish}{number}" in taken for number in range(count)))
 
 
 class _Calling:
@@ -116,10 +121,13 @@ class _Calling:
         arrived = names[len(self.rules.arguments) :]
         homes: dict[Keeper, Home] = {}
         registers = [self.target.registers[name] for name in self.rules.preserved if name != "x30"]
+        staying = dict(zip(names, self.rules.arguments, strict=False)) if not self.steps.calls else {}
         for keeper in sorted(counts, key=lambda each: -counts[each]):
             name = keeper if isinstance(keeper, str) else keeper.name if isinstance(keeper, Value) else ""
             if name in arrived:
                 homes[keeper] = Memory(FRAME, -8 * (arrived.index(name) + 1))
+            elif name in staying:
+                homes[keeper] = self.target.registers[staying[name]]
             elif registers:
                 homes[keeper] = registers.pop(0)
             else:
@@ -165,7 +173,7 @@ class _Calling:
         by_name = {value.name: value for value in self.steps.inputs if not value.in_memory}
         for parameter, name in zip(self.steps.signature.parameters, self.rules.arguments, strict=False):
             home = self.homes.get(by_name.get(parameter.name, parameter.name))
-            if home is not None:
+            if home is not None and home != self.target.registers[name]:
                 self.put(home, self.target.registers[name], f"{parameter.name} is kept")
 
     def put(self, home: Home, register: Register, note: str = "") -> None:
