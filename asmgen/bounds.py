@@ -288,6 +288,10 @@ class Space(Knowledge):
         """The value of `poly`, given those of the input atoms by number."""
         return poly.evaluate(self.assignment(inputs))
 
+    def linear(self, poly: Poly) -> bool:
+        """Whether it is a sum of multiples of inputs."""
+        return all(len(m) <= 1 and all(self._atoms[atom].numerator is None for atom in m) for m in poly.terms)
+
     def define(self, atom: Poly) -> str:
         """What an atom stands for."""
         affine = _affine(atom)

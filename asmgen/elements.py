@@ -90,7 +90,8 @@ def select(bit: Any, x: Any, y: Any) -> Any:
     if not isinstance(bit, Number):
         if bit not in (0, 1):
             raise here(f"select needs a bit, not {bit}", _BITS)
-        return x if bit else y
+        chosen = x if bit else y
+        return Exact(chosen) if isinstance(chosen, int) else chosen
     trace = bit.trace
     low, high = trace.proven(bit.node, below(1))
     if low < 0 or high > 1:

@@ -1,7 +1,7 @@
 """Run a routine on Python integers, by its rows' meanings: before allocation, after it, and as finished code.
 
-What a machine would silently let pass is an error here: reading a register never written, a flag left undefined, memory or a slot
-never stored, and on return a preserved register or stack pointer that changed.
+What a machine would silently let pass is an error here: reading a register never written, a flag left undefined,
+memory or a slot never stored, and on return a preserved register or stack pointer that changed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from asmgen.errors import AsmgenError
 from asmgen.routine import Allocated, Code, Item, Loop, Part, Routine, Straight
-from asmgen.targets.conventions import Convention, convention
+from asmgen.targets.conventions import convention as convention_named
 from asmgen.targets.row import FRAME, Instruction, Integers, Label, Memory, Operand, Register, Role, Slot, Tied, Virtual
 
 _WORD = 2**64 - 1
@@ -28,7 +28,9 @@ _STACK_POINTERS = {"amd64": "rsp", "arm64": "sp"}
 
 @dataclass(frozen=True)
 class Result:
-    """What a run leaves: memory by byte address (multiples of 8 to 64-bit words), the returned word, and instructions done."""
+    """What a run leaves: memory by byte address (multiples of 8 to 64-bit words), the returned word, and instructions
+    done.
+    """
 
     memory: Mapping[int, int]
     returned: int | None
@@ -162,7 +164,7 @@ def run(
     arguments: Sequence[int],
     memory: Mapping[int, int],
     *,
-    conventions: str | None = None,
+    convention: str | None = None,
     limit: int = 1_000_000,
 ) -> Result:
     """Call the program with these arguments over this memory (multiples of 8 to words), at most `limit` instructions.
@@ -172,7 +174,7 @@ def run(
     if isinstance(program, Routine):
         return _run_routine(program, arguments, memory, limit)
     target = program.target if isinstance(program, Code) else program.routine.target
-    rules = convention(conventions, target)
+    rules = convention_named(convention, target)
     machine = Machine(dict(memory))
     names = {register.name: register for register in _registers(program.items)}
     for name, value in zip(rules.arguments, arguments, strict=False):
@@ -181,7 +183,7 @@ def run(
     if isinstance(program, Code):
         stack = names.get(_STACK_POINTERS[target], Register(_STACK_POINTERS[target], 0))
         kept = {names[name]: _POISON ^ index for index, name in enumerate((*rules.preserved, "x30")) if name in names}
-        machine.registers |= {**kept, stack: _STACK}
+        machine.registers.update({**kept, stack: _STACK})
         kept[stack] = _STACK
         for index in range(len(rules.arguments), len(arguments)):
             machine.memory[_STACK + rules.stack_argument(index)] = arguments[index]
@@ -194,7 +196,9 @@ def run(
     _follow(machine, program.items, limit)
     for register, value in kept.items():
         if machine.registers[register] != value:
-            raise AsmgenError(f"{register.name} is {machine.registers[register]:#x} at the return, not {value:#x} as at the call")
+            raise AsmgenError(
+                f"{register.name} is {machine.registers[register]:#x} at the return, not {value:#x} as at the call"
+            )
     returned = machine.registers[names[rules.result]] if returns else None
     return Result(_outside(machine.memory, arguments), returned, machine.steps)
 
@@ -275,5 +279,3 @@ def _loop(machine: Machine, loop: Loop, limit: int) -> None:
 def _copy(machine: Machine, into: Sequence[Virtual], values: Sequence[Virtual]) -> None:
     """All at once."""
     machine.registers |= dict(zip(into, [machine.registers[value] for value in values], strict=True))
-
-

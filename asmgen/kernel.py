@@ -35,26 +35,30 @@ class Kernel(Function):
         self, function: Callable[..., Any], computes: Callable[..., Any] | None, scope: Mapping[str, Any]
     ) -> None:
         super().__init__(function, computes, scope)
-        self._traces: dict[tuple[tuple[str, int], ...], Traced] = {}
+        self._traces: dict[tuple[tuple[str, int], ...], tuple[dict[str, int], Traced]] = {}
         self._explicit: dict[str, Callable[..., None]] = {}
 
     # Tracing.
 
     def trace(self, choices: Mapping[str, int] | None = None) -> Traced:
         """The kernel as exact integers; `choices` gives decisions other alternatives than their first, by number."""
-        key = tuple(sorted((choices or {}).items()))
-        if key in self._traces:
-            return self._traces[key]
-        trace, traced = self._traced(choices or {})
-        unknown = [name for name in trace.choices if name not in trace.decisions]
+        decisions, traced = self._decided(choices or {})
+        unknown = [name for name in choices or {} if name not in decisions]
         if unknown and unknown[0] not in self.choices:
             raise AsmgenError(
                 f'{self.name} has no decision "{unknown[0]}"',
                 source=self.source,
                 hint=f"its decisions are: {', '.join(self.choices) or 'none'}",
             )
-        self._traces[key] = traced
         return traced
+
+    def _decided(self, choices: Mapping[str, int]) -> tuple[dict[str, int], Traced]:
+        """The decisions met on the way, each with its number of alternatives, and the kernel as exact integers."""
+        key = tuple(sorted(choices.items()))
+        if key not in self._traces:
+            trace, traced = self._traced(choices)
+            self._traces[key] = trace.decisions, traced
+        return self._traces[key]
 
     @cached_property
     def choices(self) -> dict[str, int]:
@@ -63,7 +67,7 @@ class Kernel(Function):
         pending: list[dict[str, int]] = [{}]
         while pending:
             taken = pending.pop(0)
-            for name, count in self._traced(taken)[0].decisions.items():
+            for name, count in self._decided(taken)[0].items():
                 if name not in found:
                     found[name] = count
                     pending += [{**taken, name: index} for index in range(1, count)]

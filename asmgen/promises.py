@@ -66,8 +66,9 @@ def any_element(trace: Trace, name: str, contract: Element, make: Maker) -> list
 
 
 def forget(trace: Trace, name: str, nodes: Sequence[Node], contract: Element) -> None:
-    """Keep only the bounds of an element, unless its limbs are short sums: what follows starts from unknowns again."""
-    if all(len(node.poly) <= SHORT and all(len(m) <= 1 for m in node.poly.terms) for node in nodes):
+    """Keep only the bounds of an element, unless its limbs are short sums of inputs: what follows starts from unknowns
+    again."""
+    if all(len(node.poly) <= SHORT and trace.space.linear(node.poly) for node in nodes):
         return
     value = trace.space.interval(value_of([node.poly for node in nodes], contract))
     most = tuple(node.interval.high for node in nodes)

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from asmgen.bounds import Space
+from asmgen.bounds import Space, lengths
 from asmgen.errors import Source, caller
 from asmgen.nodes import Node
 from asmgen.polynomial import Interval, Poly, below, point
@@ -69,7 +69,9 @@ class Trace:
             interval = plain
             poly = self._unknown(plain)
         else:
-            interval = self.space.interval(poly, known=plain)
+            # Of a sum every unit may matter to what follows, of these hardly more than how many bits there are.
+            view = lengths if op in ("mul", "low") else None
+            interval = self.space.interval(poly, known=plain, view=view)
         if op != "const" and interval.low == interval.high:
             node = self.const(interval.low)
         else:
@@ -170,10 +172,19 @@ class Trace:
             return x
         if bit.op == "const":
             return x if bit.data else y
+        self._unite(x)
+        self._unite(y)
         return self._shared(
             "select", (bit, x, y), None,
             lambda: (self.space.select(bit.poly, x.poly, y.poly), x.interval.join(y.interval)),
         )  # fmt: skip
+
+    def _unite(self, node: Node) -> None:
+        """Forget of a choice among choices all but its bounds: in a table's chain of them every one would be told from
+        every other."""
+        bits = any(len(monomial) > 1 for monomial in node.poly.terms)
+        if bits and node.op == "select" and any(arg.op == "select" for arg in node.args[1:]):
+            object.__setattr__(node, "poly", self._unknown(node.interval))  # true of the same integer
 
     def reduce(self, x: Node, m: int) -> Node:
         if x.interval.high < m:

@@ -230,7 +230,7 @@ def _loop_counter(subject: Subject, rng: random.Random) -> Iterator[Change]:
     """One pass more or less: the counting instruction, or its opposite, once more before the loop."""
     heads = {item.name: at for at, item in enumerate(subject.items) if isinstance(item, Label)}
     for at, branch in subject.instructions:
-        head = next((heads[operand.name] for operand in branch.operands if isinstance(operand, Label)), at)
+        head = next((heads.get(operand.name, at) for operand in branch.operands if isinstance(operand, Label)), at)
         if head >= at or branch.row.control != "branch":
             continue
         for _, step in reversed([each for each in subject.instructions if head < each[0] < at]):

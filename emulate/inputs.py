@@ -3,8 +3,9 @@
 Vectors come in blocks of `BLOCK`. A block depends on the signature, the seed and its number alone, so any one vector
 can be made again without those of other blocks. Within a block each run of `RUN` vectors has one kind for each input:
 uniform limbs, limbs at edges, limbs at 0 and at the most allowed, limbs that hand a carry all the way up, whole values
-around multiples of p and powers of two (also with their limbs unreduced), a mixture limb by limb, and second inputs
-that make the sum or the product with the first a value at an edge.
+around multiples of p and powers of two (also with their limbs unreduced), a mixture limb by limb, multiples of p in
+limbs of every kind with a few one bit beside them, and second inputs that make the sum or the product with the first a
+value at an edge, or are the first one modulo p in other limbs.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ JUNK_WORDS = BLOCK + 512
 #: One argument: the limbs of an element or of all entries of a table, the bytes of a byte string, or a number.
 Input = tuple[int, ...] | bytes | int
 
-_RELATIONS = ("", "sum", "product")
-_WEIGHTS = (25, 3, 2)
+_RELATIONS = ("", "sum", "product", "same")
+_WEIGHTS = (22, 3, 2, 3)
+_WEIGHTS_OF_BITS = (10, 3, 2, 15)  #: where one bit is all that comes out
 _JUNK_EDGES = pool([0, 2**64 - 1, 1, 1 << 63, 0xFF, 0xFFFFFFFF])
 
 
@@ -74,6 +76,7 @@ class Generator:
         self.signature = signature
         self.seed = seed
         moduli = tuple(dict.fromkeys(element.field.modulus for element in elements(signature.parameters)))
+        self._bits = not signature.outputs
         self._shapes = [shapes_of(parameter.contract, moduli) for parameter in signature.inputs]
 
     def block(self, number: int, count: int = BLOCK) -> Block:
@@ -93,17 +96,17 @@ class Generator:
 
     def _run(self, rng: random.Random) -> list[list[bytes]]:
         """RUN values for each input and each entry of a table, in units of its shape."""
-        relation = rng.choices(_RELATIONS, _WEIGHTS)[0]
+        relation = rng.choices(_RELATIONS, _WEIGHTS_OF_BITS if self._bits else _WEIGHTS)[0]
         made: list[list[bytes]] = []
         first: tuple[Shape, list[bytes]] | None = None
         for shape in (shape for shapes in self._shapes for shape in shapes):
             if first is None and shape.moduli:
-                made.append(shape.factors(rng) if relation == "product" else shape.run(rng))
+                made.append(shape.factors(rng) if relation == "product" else shape.run(rng, self._bits))
                 first = shape, made[-1]
             elif first is not None and relation and shape.digits == first[0].digits:
                 made.append(shape.related(rng, relation, first[1], first[0]))
             else:
-                made.append(shape.run(rng))
+                made.append(shape.run(rng, self._bits))
         return made
 
     def _alias(self, start: int, columns: list[tuple[Column, ...]]) -> None:

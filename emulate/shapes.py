@@ -18,8 +18,9 @@ Number = CountContract | Small | BitContract
 #: Vectors that are of one kind.
 RUN = 64
 
-_KINDS = ("uniform", "edges", "extremes", "carries", "whole", "mixed")
-_WEIGHTS = (4, 4, 1, 1, 4, 4)
+_KINDS = ("uniform", "edges", "extremes", "carries", "whole", "mixed", "zeros")
+_WEIGHTS = (4, 4, 1, 1, 5, 4, 2)
+_WEIGHTS_OF_BITS = (2, 2, 1, 1, 4, 2, 12)  #: where one bit is all that comes out, and most values give the same one
 _NEAR = (0, 1, 2, 18, 19, 20, 38, 977)
 _PATTERNS = (0x5555555555555555, 0xAAAAAAAAAAAAAAAA, 0xFFFFFFFF00000000, 0xFFFFFFFF, 0x00000001FFFFFFFE)
 _WORD = 2**64 - 1
@@ -58,6 +59,7 @@ class Shape:
         self._values = [pack(row) for row in whole]
         if any(most >> digit for digit, most in limbs[:-1]):
             self._values += [pack(self.spread(row)) for row in whole]
+        self._zeros = [pack(row) for row in self._multiples()]
         self.inverses = self._inverses()
         self._factors = [pack(row) for row in self.inverses]
         # Only with its top limb above this can a value be too large.
@@ -66,13 +68,13 @@ class Shape:
 
     # Columns of RUN values.
 
-    def run(self, rng: random.Random) -> list[bytes]:
-        """Values of one kind."""
+    def run(self, rng: random.Random, bits: bool = False) -> list[bytes]:
+        """Values of one kind; with `bits` mostly zeros modulo p and what lies beside them."""
         if self.numbers:
             return [pack(rng.choices(self.numbers, k=RUN))]
-        kind = rng.choices(_KINDS, _WEIGHTS)[0]
-        if kind == "whole":
-            return split_rows(rng.choices(self._values, k=RUN), len(self.most))
+        kind = rng.choices(_KINDS, _WEIGHTS_OF_BITS if bits else _WEIGHTS)[0]
+        if kind in ("whole", "zeros"):
+            return split_rows(rng.choices(self._values if kind == "whole" else self._zeros, k=RUN), len(self.most))
         kinds = [kind] * len(self.most)
         if kind == "mixed":
             kinds = rng.choices(_KINDS[:4], (4, 2, 1, 1), k=len(self.most))
@@ -90,7 +92,8 @@ class Shape:
         return split_rows(rng.choices(self._factors, k=RUN), len(self.most))
 
     def related(self, rng: random.Random, relation: str, first: list[bytes], shape: Shape) -> list[bytes]:
-        """Values whose sum or difference with those of `first` lies at an edge, or whose product with its `factors`."""
+        """Values whose sum or difference with those of `first` lies at an edge, or whose product with its `factors`,
+        or that are the same modulo p in other limbs."""
         p = self.moduli[0]
         around = (0, 1, p - 1, p, p + 1, 2 * p - 1, 2 * p, 1 << sum(self.digits), rng.randrange(p))
         goals = rng.choices(around, k=RUN)
@@ -98,12 +101,17 @@ class Shape:
         if relation == "product":
             inverses = map(shape.inverses.__getitem__, zip(*columns, strict=True))
             wanted = [goal * self.scale * inverse % p for goal, inverse in zip(goals, inverses, strict=True)]
+        elif relation == "same":
+            multiples = [rng.randrange(self.top // p + 1) * p + self._off(rng) for _ in range(RUN)]
+            wanted = [value % p + more for value, more in zip(sums(columns, self.positions), multiples, strict=True)]
         else:
             sign = rng.choice((1, -1))
             values = sums(columns, self.positions)
             wanted = [sign * (goal - value) for goal, value in zip(goals, values, strict=True)]
         zero = (0,) * len(self.most)
         rows = [self.cut(value) or self.cut(value % p) or zero for value in wanted]
+        if relation == "same":
+            rows = [self.spread(row, rng) for row in rows]
         return split_rows([pack(row) for row in rows], len(self.most))
 
     def finish(self, columns: list[Column]) -> tuple[Column, ...]:
@@ -136,13 +144,14 @@ class Shape:
         limbs = tuple([value >> at & mask for at, mask in self._cuts])
         return limbs if all(map(le, limbs, self.most)) else None
 
-    def spread(self, limbs: Sequence[int]) -> tuple[int, ...]:
-        """The same value with as much as possible in the lower limbs."""
+    def spread(self, limbs: Sequence[int], rng: random.Random | None = None) -> tuple[int, ...]:
+        """The same value with as much as possible in the lower limbs, or a random part of that."""
         moved = list(limbs)
         for index in range(len(moved) - 1, 0, -1):
             digit = self.digits[index - 1]
             units = min(moved[index], (self.most[index - 1] - moved[index - 1]) >> digit)
             if units > 0:
+                units = rng.randint(0, units) if rng else units
                 moved[index] -= units
                 moved[index - 1] += units << digit
         return tuple(moved)
@@ -178,6 +187,24 @@ class Shape:
             some |= {bits - k * (bits - p) - d for d in powers for k in (1, 2)} | {p // 2, p // 2 + 1}
             some |= {s * self.scale * d % p for d in _NEAR for s in (1, -1)}
         return some
+
+    def _off(self, rng: random.Random) -> int:
+        """Mostly 0, else one bit up or down: what is nearly a multiple of p must not pass for one."""
+        return rng.choice((0, 0, 0, 1, -1)) << rng.choice((0, rng.randrange(self.top.bit_length() + 1)))
+
+    def _multiples(self) -> list[tuple[int, ...]]:
+        """Multiples of the moduli, and those with one bit added or taken, at every place; the limbs of half of them as
+        they are cut, those of the others with a random part of their excess in lower ones."""
+        rng = random.Random(f"multiples {self.most}")
+        offs = [0] * 400 + [sign << k for k in range(self.top.bit_length()) for sign in (1, -1)]
+        rows = []
+        for p in self.moduli:
+            for off in offs:
+                most = self.top if rng.getrandbits(1) else min(self.top, 16 * p)
+                row = self.cut(rng.randrange(most // p + 1) * p + off)
+                if row is not None:
+                    rows.append(self.spread(row, rng) if rng.getrandbits(1) else row)
+        return rows or [(0,) * len(self.most)]
 
     def _inverses(self) -> dict[tuple[int, ...], int]:
         """Some values by their limbs, with their inverses modulo p."""

@@ -18,6 +18,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--refresh-golden", action="store_true", help="write tests/golden anew instead of comparing with it"
     )
+    parser.addoption(
+        "--all-mutants", action="store_true", help="test_mutants.py: every mutant of each routine, not some (minutes)"
+    )
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

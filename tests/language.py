@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Any
 
-from asmgen.contracts import BitContract, Bytes, Contract, CountContract, Element
+from asmgen.contracts import BitContract, Bytes, Contract, CountContract, Element, Table
 from asmgen.kernel import Kernel
 from asmgen.nodes import LoopNode, Node, Traced, evaluate, ordered
 
 Given = dict[str, list[int]]
-"""The words of each input by its name: limbs of an element, words of a byte string, the one number of anything else."""
+"""The words of each input by its name: limbs of an element, those of all entries of a table, words of a byte string,
+the one number of anything else."""
 
 
 def vectors(kernel: Kernel, count: int, seed: int, longest: int = 3) -> Iterator[Given]:
@@ -42,6 +43,8 @@ def sample(contract: Contract, rng: Random, longest: int = 3) -> list[int]:
     """One input that meets the contract, as words."""
     if isinstance(contract, Element):
         return _element(contract, rng)
+    if isinstance(contract, Table):
+        return [limb for _ in range(contract.count) for limb in _element(contract.element, rng)]
     if isinstance(contract, CountContract):
         return [rng.randint(0, longest)]
     if isinstance(contract, Bytes):
@@ -78,9 +81,19 @@ def _near(rng: Random, most: int, edges: list[int]) -> int:
 
 def arguments(kernel: Kernel, given: Given) -> list[Any]:
     """The inputs as a kernel takes them on plain integers."""
-    return [
-        given[p.name] if isinstance(p.contract, (Element, Bytes)) else given[p.name][0] for p in kernel.signature.inputs
-    ]
+
+    def argument(contract: Contract, words: list[int]) -> Any:
+        if isinstance(contract, Table):
+            return entries(contract, words)
+        return words if isinstance(contract, (Element, Bytes)) else words[0]
+
+    return [argument(p.contract, given[p.name]) for p in kernel.signature.inputs]
+
+
+def entries(contract: Table, words: list[int]) -> list[list[int]]:
+    """The limbs of each entry of a table."""
+    width = contract.element.words
+    return [words[at : at + width] for at in range(0, len(words), width)]
 
 
 def plain_run(kernel: Kernel, given: Given) -> list[list[int]]:
@@ -128,14 +141,34 @@ def known(roots: list[Node], given: Given) -> Mapping[Node, int]:
     return found
 
 
+def numbers(kernel: Kernel, given: Given) -> list[Any]:
+    """The inputs as kernels are asked what they compute of them: residues, a tuple of them for a table, integers."""
+
+    def number(contract: Contract, words: list[int]) -> Any:
+        if isinstance(contract, Table):
+            return tuple(contract.element.residue(entry) for entry in entries(contract, words))
+        if isinstance(contract, Element):
+            return contract.residue(words)
+        return sum(word << 64 * index for index, word in enumerate(words))
+
+    return [number(p.contract, given[p.name]) for p in kernel.signature.inputs]
+
+
 def meant(kernel: Kernel, given: Given) -> tuple[int, ...]:
     """What the kernel must give, on residues, by its meaning alone."""
-    inputs = [
-        p.contract.residue(given[p.name]) if isinstance(p.contract, Element)
-        else sum(word << 64 * i for i, word in enumerate(given[p.name]))
-        for p in kernel.signature.inputs
-    ]  # fmt: skip
-    return kernel.expected(inputs)
+    return kernel.expected(numbers(kernel, given))
+
+
+def agrees(kernel: Kernel, wanted: Callable[..., tuple[int, ...]], count: int, seed: int) -> None:
+    """On plain integers the kernel gives what `wanted` says of residues and integers, the bit last, on edge-biased
+    inputs; contracts are checked by the run itself."""
+    p = kernel.modulus
+    for given in vectors(kernel, count, seed):
+        found = residues(kernel, plain_run(kernel, given))
+        expected = wanted(*numbers(kernel, given))
+        elements = [isinstance(parameter.contract, Element) for parameter in kernel.signature.outputs] + [False]
+        both = zip(expected, elements, strict=False)
+        assert found == tuple(x % p if element else x for x, element in both), (seed, given)
 
 
 def residues(kernel: Kernel, results: list[list[int]]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What holds of every shipped script of a field in Montgomery form, four words of 64 bits and canonical."""
+"""What holds of every shipped script of a field in Montgomery form, whole words of 64 bits and canonical."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from emulate.compare import judge
 from emulate.report import run_job
 
 SEED = 20260401
-R = 2**256
 
 Wanted = Callable[..., tuple[int, ...]]
 
@@ -53,11 +52,19 @@ TARGETS = ("amd64", "arm64")
 
 
 class MontgomeryTests:
-    """Tests of one script: `script` names it, `p` is its modulus, `programs` are those it has, with vectors to try."""
+    """Tests of one script: `script` names it, `p` is its modulus, `programs` are those it has, with vectors to try.
+
+    `bits` are those of all words together.
+    """
 
     script: ClassVar[str]
     p: ClassVar[int]
+    bits: ClassVar[int] = 256
     programs: ClassVar[dict[str, int]]
+
+    @property
+    def r(self) -> int:
+        return 1 << self.bits
 
     @property
     def kernels(self) -> dict[str, Any]:
@@ -82,16 +89,17 @@ class MontgomeryTests:
             for parameter in (*signature.inputs, *signature.outputs):
                 if isinstance(parameter.contract, Element):
                     loose = name == "canon" and parameter in signature.inputs
-                    assert parameter.contract.value_max == (R - 1 if loose else self.p - 1), name
+                    assert parameter.contract.value_max == (self.r - 1 if loose else self.p - 1), name
                     plain = (name, parameter.name) in (("to_mont", "a"), ("from_mont", "out"))
-                    assert parameter.contract.field.montgomery == (None if plain else R), name
+                    assert parameter.contract.field.montgomery == (None if plain else self.r), name
 
     @property
     def edges(self) -> list[int]:
         """Words at the corners, those that stand for small numbers among them."""
-        p = self.p
-        near = {d * unit % p for d in range(-6, 7) for unit in (1, R, pow(R, -1, p))}
-        return sorted(near | {R % p - 1, p // 2, p - p // 2} | {(1 << k) % p for k in (64, 96, 128, 192, 224, 255)})
+        p, r = self.p, self.r
+        near = {d * unit % p for d in range(-6, 7) for unit in (1, r, pow(r, -1, p))}
+        powers = (64, 96, 128, 192, 224, self.bits - 1)
+        return sorted(near | {r % p - 1, p // 2, p - p // 2} | {(1 << k) % p for k in powers})
 
     @pytest.mark.parametrize("target", TARGETS)
     def test_products_of_edges(self, target: str) -> None:
@@ -100,12 +108,12 @@ class MontgomeryTests:
             kernel = self.kernels[name]
             for _ in range(150):
                 chosen = [rng.choice(self.edges) for _ in kernel.signature.inputs]
-                limbs = tuple(tuple(x >> at & 2**64 - 1 for at in range(0, 256, 64)) for x in chosen)
+                limbs = tuple(tuple(x >> at & 2**64 - 1 for at in range(0, self.bits, 64)) for x in chosen)
                 _, outputs = next(emulated(kernel, limbs, target))
                 assert not judge(kernel, limbs, outputs), (name, chosen)
 
     def test_all_edges(self) -> None:
-        kernels, p, unit = self.kernels, self.p, pow(R, -1, self.p)
+        kernels, p, r, unit = self.kernels, self.p, self.r, pow(self.r, -1, self.p)
         for x in self.edges:
             for y in self.edges:
                 assert kernels["mul"](x, y).value == x * y * unit % p, (x, y)
@@ -114,16 +122,16 @@ class MontgomeryTests:
             assert kernels["sqr"](x).value == x * x * unit % p, x
             assert kernels["neg"](x).value == -x % p, x
             assert kernels["mul_small"](x, 2**32 - 1).value == x * (2**32 - 1) % p, x
-            assert kernels["to_mont"](x).value == x * R % p and kernels["from_mont"](x).value == x * unit % p, x
-        for x in (0, p - 1, p, p + 1, R - 1):
+            assert kernels["to_mont"](x).value == x * r % p and kernels["from_mont"](x).value == x * unit % p, x
+        for x in (0, p - 1, p, p + 1, r - 1):
             assert kernels["canon"](x).value == x % p
-            out, good = kernels["from_bytes"](x.to_bytes(32, "big"))
-            assert (out.value, good) == ((x * R % p, 1) if x < p else (0, 0))
+            out, good = kernels["from_bytes"](x.to_bytes(self.bits // 8, "big"))
+            assert (out.value, good) == ((x * r % p, 1) if x < p else (0, 0))
 
     def test_many_squarings(self) -> None:
-        p, square_n = self.p, self.kernels["square_n"]
+        p, r, square_n = self.p, self.r, self.kernels["square_n"]
         for n in (0, 1, 2, 10, 250):
-            assert square_n(3 * R % p, n).value == pow(3, 2**n, p) * R % p
+            assert square_n(3 * r % p, n).value == pow(3, 2**n, p) * r % p
         assert square_n(p - 1, 0).value == p - 1
 
     @pytest.mark.parametrize("target", TARGETS)
@@ -145,9 +153,9 @@ class MontgomeryTests:
             assert result.failure is None, result.failure
 
     def test_inverses(self) -> None:
-        p, invert = self.p, self.kernels["invert"]
+        p, r, invert = self.p, self.r, self.kernels["invert"]
         for x in self.edges:
-            assert invert(x).value == (pow(x * pow(R, -1, p), -1, p) * R % p if x else 0)
+            assert invert(x).value == (pow(x * pow(r, -1, p), -1, p) * r % p if x else 0)
 
 
 _loaded: dict[str, dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""Random routines over real rows of both targets, in static single assignment, with flags, ties, fixed registers, loops and branches."""
+"""Random routines over real rows of both targets: flags, ties, fixed registers, loops and branches."""
 
 from __future__ import annotations
 
@@ -12,6 +12,13 @@ from asmgen.targets import amd64, arm64
 from asmgen.targets.row import Instruction, Memory, Operand, Tied, Virtual
 
 WORDS = 5
+
+
+def signature(returns_bit: bool = False) -> Signature:
+    """Routines here have no C prototype: their arguments are passed by hand."""
+    return Signature("random", "routine", (), (), returns_bit=returns_bit)
+
+
 CONSTANTS = (0, 19, 2**51 - 1, 2**64 - 38, 0x1234_5678_9ABC_DEF0)
 
 
@@ -26,7 +33,9 @@ class Writer:
         self.a, self.b = self.fresh("a"), self.fresh("b")
         self.count, self.small = self.fresh("n"), self.fresh("small")
         self.homes = {
-            self.fresh(f"{pointer.name}{word}w"): Memory(pointer, 8 * word) for pointer in (self.a, self.b) for word in range(WORDS)
+            self.fresh(f"{pointer.name}{word}w"): Memory(pointer, 8 * word)
+            for pointer in (self.a, self.b)
+            for word in range(WORDS)
         }
         self.constants = {self.fresh(f"const{index}k"): value for index, value in enumerate(CONSTANTS)}
         self.values = [*self.homes, *self.constants, self.small]
@@ -111,21 +120,25 @@ class Writer:
         return Branch(self.count, tuple(then), otherwise, result, then_values, otherwise_values)
 
     def routine(self, parts: list[Part], returns: bool) -> Routine:
-        return Routine(
-            Signature("random", "routine", (), (), returns_bit=returns), self.target, (self.out, self.a, self.b, self.count, self.small), tuple(parts), self.homes, self.constants,
-            self.pick() if returns else None,
-        )  # fmt: skip
+        arguments = (self.out, self.a, self.b, self.count, self.small)
+        returned = self.pick() if returns else None
+        return Routine(signature(returns), self.target, arguments, tuple(parts), self.homes, self.constants, returned)
 
 
 def _first(part: Straight | Loop) -> int:
     """The number of the first value that a part defines: values are numbered as they are made."""
     if isinstance(part, Loop):
         return part.state[0].id
-    return min((value.id for instruction in part.instructions for value in instruction.written if isinstance(value, Virtual)), default=0)
+    return min(
+        (value.id for instruction in part.instructions for value in instruction.written if isinstance(value, Virtual)),
+        default=0,
+    )
 
 
 def routine(seed: int, target: str, *, length: int = 40, shape: str = "straight", stores: float = 0.5) -> Routine:
-    """A random routine; `shape` is straight, loop or branch, `stores` how likely stores are before the last instructions."""
+    """A random routine; `shape` is straight, loop or branch, `stores` how likely stores are before the last
+    instructions.
+    """
     writer = Writer(Random(seed), target)
     parts: list[Part] = [writer.straight(length // 2)]
     if shape == "loop":

@@ -8,7 +8,7 @@ import pytest
 from random_kernels import random_inputs, random_traced, wanted
 from routines import call
 
-from asmgen.passes import WINDOWS, Options, select
+from asmgen.passes import FREEDOMS, Options, select
 from asmgen.passes.dependence import bits, closure, graph
 from asmgen.passes.lower import lower
 from asmgen.passes.schedule import Freedom, schedule
@@ -26,7 +26,7 @@ def test_random_kernels_keep_their_values(seed: int, target: str) -> None:
     loop = seed % 4 == 0
     traced = random_traced(rng, rng.randrange(8, 25), loop=loop)
     routine = select(lower(traced), Options(target))
-    for window in (*WINDOWS, 10_000):
+    for window in (*(freedom.window for freedom in FREEDOMS[target]), 10_000):
         for registers in (4, 12, 1000):
             ordered = schedule(routine, core("generic", target), Freedom(window, registers))
             given = random_inputs(rng, traced, loop)

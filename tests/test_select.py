@@ -29,9 +29,9 @@ def test_random_kernels_keep_their_values(seed: int, target: str, features: str)
         assert call(routine, traced.signature, given) == wanted(traced, given), f"seed {seed}, inputs {given}"
 
 
-def names(kernel: str, target: str, features: str = "default") -> list[str]:
+def names(kernel: str, target: str, features: str = "default", script: str = "curve25519_5x51") -> list[str]:
     """The rows that a shipped kernel is selected into."""
-    routine = select(lower(load("curve25519_5x51").kernels[kernel].trace()), Options(target, features))
+    routine = select(lower(load(script).kernels[kernel].trace()), Options(target, features))
     return [each.row.name for part in routine.parts if isinstance(part, Straight) for each in part.instructions]
 
 
@@ -56,3 +56,28 @@ def test_one_multiplier_stays_in_rdx() -> None:
     held = [each.operands[3] for each in part.instructions if each.row.name == "mulx_rrr"]
     assert len(held) == 25
     assert sum(a != b for a, b in zip(held, held[1:], strict=False)) == 8  # five limbs, four of them also times 19
+
+
+@pytest.mark.parametrize("target, features", VARIANTS)
+def test_no_carry_is_saved_where_a_mask_is_wanted_late(target: str, features: str) -> None:
+    """The top bit is cleared before the chain that the cleared word is in, not between two of its sums."""
+    for kernel in ("mul", "sqr"):
+        rows = names(kernel, target, features, "curve25519_4x64")
+        assert not {"cmc", "cmp_ri", "setc_r", "cset_cs", "cset_cc", "cmp"} & set(rows)
+        assert rows.count("btr_ri" if target == "amd64" else "and_imm") == 1
+
+
+def test_one_bit_is_tested_where_it_stands() -> None:
+    rows = names("canon", "amd64", script="curve25519_4x64")
+    assert rows.count("bt_ri") == 1
+    assert "cmn" in names("canon", "arm64", script="curve25519_4x64")
+
+
+def test_constants_come_by_a_mask_of_the_bit() -> None:
+    """The modulus or nothing is added: no register is filled with zero, none with both."""
+    rows = names("sub", "amd64", script="p256")
+    assert rows.count("mask_r") == 1 and not [row for row in rows if row.startswith("cmov")]
+    rows = names("sub", "arm64", script="p256")
+    assert rows.count("csetm_cc") + rows.count("csetm_cs") == 1 and rows.count("and_imm") == 2
+    rows = names("canon", "arm64", script="curve25519_4x64")
+    assert rows.count("csel_cs") + rows.count("csel_cc") == 1 and not [row for row in rows if row.startswith("csetm")]

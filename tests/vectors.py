@@ -1,4 +1,4 @@
-"""Vectors with a reason, tests/vectors/<script>.json: operands at the places where field arithmetic is known to go wrong.
+"""Vectors with a reason, tests/vectors/<script>.json: operands where field arithmetic is known to go wrong.
 
 Each gives an operation, its inputs and the result modulo p. Inputs are residues; with `raw` they and the result are
 words as they stand, in Montgomery form; `limbs` are given where it matters how the value is spread over limbs.

@@ -70,6 +70,11 @@ class Body:
             pending += [line.goes for line in here if line.goes is not None and not start <= line.goes < end]
         return dict(sorted(found.items()))
 
+    @cached_property
+    def text(self) -> bytes:
+        """The bytes of what can be reached: equal for routines that are the same code at another place."""
+        return b"".join(line.code for line in self.lines.values())
+
     def function_at(self, offset: int) -> tuple[int, int, str]:
         """The function that an offset lies in; without a symbol, from there to the next function."""
         for start, end, name in self.functions:

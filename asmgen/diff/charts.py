@@ -11,6 +11,7 @@ from pygal.style import Style
 #: Points of a line; of longer ones every so many are shown.
 _POINTS = 400
 _WIDTH, _HEIGHT = 720, 190
+_STEPS = [unit * 10**power for power in range(8) for unit in (1, 2, 5)]
 
 
 def lines(identity: str, title: str, unit: str, series: Sequence[tuple[str, Sequence[int]]]) -> str:
@@ -25,13 +26,20 @@ def lines(identity: str, title: str, unit: str, series: Sequence[tuple[str, Sequ
     chart = pygal.XY(
         style=style, js=[], width=_WIDTH, height=_HEIGHT, disable_xml_declaration=True, show_dots=False, margin=6,
         legend_at_bottom=False, legend_box_size=10, title=title, x_title="instruction executed", y_title=unit,
-        stroke_style={"width": 1.8}, truncate_legend=-1, include_x_axis=True, print_values=False, y_labels_major_count=3,
-        xrange=(0, max((len(values) for _, values in series), default=1)),
+        stroke_style={"width": 1.8}, truncate_legend=-1, include_x_axis=True, print_values=False,
+        y_labels=_ticks(max((max(values, default=0) for _, values in series), default=0)),
+        x_labels=_ticks(max((len(values) for _, values in series), default=1), 8),
     )  # fmt: skip
     chart.uuid = identity
     for name, values in series:
         chart.add(name, [(index, value) for index, value in thinned(values)])
     return clean(chart.render(is_unicode=True))
+
+
+def _ticks(most: int, count: int = 4) -> list[int]:
+    """Round numbers from 0 to at least `most`, about so many steps."""
+    step = next(unit for unit in _STEPS if unit * count >= most)
+    return list(range(0, most + step, step))
 
 
 def thinned(values: Sequence[int]) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ from asmgen.diff.comparison import Comparison, Side
 from asmgen.diff.figures import COLUMNS, Figures
 from asmgen.diff.job import Case
 from asmgen.diff.same import Sameness
+from asmgen.diff.summary import Entry
 
 
 def as_json(made: Case) -> dict[str, Any]:
@@ -23,6 +24,20 @@ def as_json(made: Case) -> dict[str, Any]:
             for each, verdict in zip(made.comparisons, made.verdicts, strict=True)
         ],
         "failed": [{"name": each.name, "reason": each.reason} for each in made.failed],
+    }
+
+
+def entry_json(entry: Entry) -> dict[str, Any]:
+    """A line of the summary."""
+    return {
+        "kernel": entry.kernel,
+        "target": entry.target,
+        "by": entry.name,
+        "figures": entry.figures and figures(entry.figures),
+        "products": {"matched": entry.products[0], "ours": entry.products[1]},
+        "unmatched": {"ours": dict(entry.unmatched[0]), "theirs": dict(entry.unmatched[1])},
+        "outcome": entry.outcome,
+        "problem": entry.problem,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from asmgen.diff.body import ours
@@ -44,6 +44,11 @@ class Case:
     comparisons: tuple[Comparison, ...]
     verdicts: tuple[Verdict, ...]
     failed: tuple[Failed, ...]
+    equal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  #: other sources of the very same code, by name
+
+    def also(self, made: Comparison) -> str:
+        """What else is this very code, in words."""
+        return "".join(f" = {name}" for name in self.equal.get(made.theirs.body.name, ()))
 
     @property
     def same(self) -> bool:
@@ -71,12 +76,17 @@ def case(function: Function, target: str, sources: Sequence[Source], how: How) -
     mine = follow(function, ours(function, Options(target, how.wishes.features)))
     own_c = not how.wishes.against and not how.wishes.since
     sides: list[Side] = [mine]
-    names = []
     failed = []
+    known: dict[bytes, str] = {}
+    equal: dict[str, tuple[str, ...]] = {}
     for source in sources:
         try:
-            sides.append(_side(function, source, how.wishes))
-            names.append(source.name)
+            body = source.body(function)
+            first = known.setdefault(body.text, body.name)
+            if first != body.name:
+                equal[first] = (*equal.get(first, ()), body.name)
+                continue
+            sides.append(follow(function, body, layout_of(function.signature, how.wishes)))
         except UsageError:
             raise
         except AsmgenError as error:
@@ -85,11 +95,7 @@ def case(function: Function, target: str, sources: Sequence[Source], how: How) -
         sides = modelled(sides, how.cores)
     made = [compare(sides[0], side, same(function, side.body, how.vectors, how.seed)) for side in sides[1:]]
     verdicts = [verdict(each, own_c=own_c) for each in made]
-    return Case(function, target, sides[0], tuple(made), tuple(verdicts), tuple(failed))
-
-
-def _side(function: Function, source: Source, wishes: Wishes) -> Side:
-    return follow(function, source.body(function), layout_of(function.signature, wishes))
+    return Case(function, target, sides[0], tuple(made), tuple(verdicts), tuple(failed), equal)
 
 
 def by_script(functions: Sequence[Function]) -> Iterator[list[Function]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 import jinja2
@@ -90,7 +91,7 @@ def _case(index: int, made: Case) -> dict[str, Any]:
         "target": made.target,
         "prototype": prototype(signature),
         "contract": contract(signature),
-        "figures": [("asmgen", made.ours, None)] + [(c.theirs.body.name, c.theirs, c) for c in made.comparisons],
+        "figures": figures_rows(made),
         "cores": cores([made.ours, *(each.theirs for each in made.comparisons)]),
         "failed": made.failed,
         "parts": [
@@ -99,6 +100,12 @@ def _case(index: int, made: Case) -> dict[str, Any]:
         ],
         "best": made.best,
     }
+
+
+def figures_rows(made: Case) -> list[tuple[str, Side, Comparison | None]]:
+    """Name, routine and comparison of each line of the table of figures."""
+    rows: list[tuple[str, Side, Comparison | None]] = [("asmgen", made.ours, None)]
+    return rows + [(each.theirs.body.name + made.also(each), each.theirs, each) for each in made.comparisons]
 
 
 def cores(sides: Sequence[Side]) -> list[str]:
@@ -113,8 +120,8 @@ def part(identity: str, made: Comparison, verdict: Verdict) -> Part:
     both = (("asmgen", made.ours), (made.theirs.body.name, made.theirs))
     drawn = (
         charts.lines(
-            f"{identity}-chain", "Dependence chain: when each result could be there", "cycle",
-            [(name, side.depths) for name, side in both],
+            f"{identity}-chain", "Dependence chain: when all results so far could be there", "cycle",
+            [(name, list(accumulate(side.depths, max))) for name, side in both],
         ),
         charts.lines(
             f"{identity}-live", "Register pressure: how many hold something needed", "registers",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,6 +44,10 @@ class Set:
     @property
     def name(self) -> str:
         return f"{self.compiler.name} {self.flags}".rstrip()
+
+    def compile(self, texts: Mapping[str, str], name: str) -> bytes:
+        """The object of one of these texts."""
+        return self.compiler.compile(texts, name, shlex.split(self.flags))
 
 
 @dataclass(frozen=True)
@@ -101,11 +105,12 @@ def _compiled(kernels: Sequence[Function], every: Sequence[Set], target: str) ->
         return []
     texts, name = own_c(kernels)
     with ThreadPoolExecutor(2) as pool:
-        objects = list(pool.map(lambda each: each.compiler.compile(texts, name, shlex.split(each.flags)), every))
-    return [_of_object(each, data, name, target) for each, data in zip(every, objects, strict=True)]
+        objects = list(pool.map(lambda each: each.compile(texts, name), every))
+    return [of_object(each, data, name, target) for each, data in zip(every, objects, strict=True)]
 
 
-def _of_object(each: Set, data: bytes, file: str, target: str) -> Source:
+def of_object(each: Set, data: bytes, file: str, target: str) -> Source:
+    """A kernel's routine in an object of our C."""
     command = shlex.join([*each.compiler.command, *shlex.split(each.flags), "-c", file])
 
     def body(function: Function) -> Body:

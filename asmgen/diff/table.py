@@ -19,18 +19,22 @@ from emulate.inputs import Input
 #: Colors of classes, as names that terminals know.
 STYLES = {
     "products": "bold magenta", "with carry": "cyan", "other": "", "loads": "green", "stores": "green",
-    "moves": "yellow", "constants": "yellow", "spills": "red", "reloads": "red", "frame": "dim", "branches": "blue", "marks": "dim",
+    "moves": "yellow", "constants": "yellow", "spills": "red", "reloads": "red", "frame": "dim", "branches": "blue",
+    "marks": "dim",
 }  # fmt: skip
 
 
 def shown(console: Console, made: Case, *, listing: bool = True) -> None:
     """Everything about a case: prototype, table, verdicts, causes, the listing beside the best of the others."""
     console.print(f"[bold]{prototype(made.function.signature)}[/bold]  {made.target}", highlight=False)
-    console.print(
-        figures_table([("asmgen", made.ours, None)] + [(c.theirs.body.name, c.theirs, c) for c in made.comparisons])
-    )
+    rows: list[tuple[str, Side, Comparison | None]] = [("asmgen", made.ours, None)]
+    console.print(figures_table(rows + [(each.theirs.body.name, each.theirs, each) for each in made.comparisons]))
+    for name, others in made.equal.items():
+        console.print(f"{' and '.join(others)}: the same code as {name}", style="dim", highlight=False)
     for verdict in made.verdicts:
-        console.print(f"\n[bold]{verdict.sentences[0]}[/bold] {' '.join(verdict.sentences[1:])}", highlight=False)
+        console.print(f"\n[bold]{verdict.sentences[0]}[/bold]", highlight=False)
+        for sentence in verdict.sentences[1:]:
+            console.print(f"  {sentence}", highlight=False)
     for each in made.comparisons:
         if each.same is not None and each.same.first is not None:
             for line in difference_lines(each):

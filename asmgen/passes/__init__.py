@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from asmgen.passes.select_amd64 import Amd64
 from asmgen.passes.select_arm64 import Arm64
 from asmgen.passes.storage import storage
 from asmgen.program import Program as ScriptProgram
-from asmgen.routine import Allocated, Code, Routine
+from asmgen.routine import Allocated, Code, Loop, Part, Routine, Straight
 from asmgen.steps import Steps
 from asmgen.targets.conventions import convention
 from asmgen.targets.cores import core
@@ -41,10 +41,15 @@ FEATURES: dict[str, dict[str, frozenset[str]]] = {
     "arm64": {"default": frozenset()},
 }
 
-#: Registers that the scheduler counts on, and how far it may move things: the order of the script, a little, and
-#: freely.
-ROOM = {"amd64": 11, "arm64": 15}
-WINDOWS = (0, 6, 16)
+#: What is tried: how far the scheduler may move things, and the registers that it counts on.
+FREEDOMS = {
+    "amd64": (Freedom(0, 11), Freedom(6, 11)),
+    "arm64": (Freedom(0, 15), Freedom(6, 15), Freedom(6, 20), Freedom(10, 20)),
+}
+
+#: How many cycles of `estimate.cycles` weigh as much as one instruction: where cores find parallel work on their own,
+#: the order matters little.
+CYCLES_AN_INSTRUCTION = {"amd64": 20, "arm64": 5}
 
 
 @dataclass(frozen=True)
@@ -109,23 +114,51 @@ def compile_program(program: ScriptProgram, options: Options, stack_of: Callable
 
 
 def _by_every_pass(kernel: Kernel, options: Options) -> Stages:
-    """Of several schedules the one with the fewest instructions is taken, then the shortest."""
-    traced = kernel.trace()
+    """The best of the algorithms that the script leaves open and of several schedules, by instructions and cycles.
+
+    Algorithms are tried from the shortest on; one that is longer before registers are given out than a finished routine
+    is left out.
+    """
+    selections = [_selected(kernel, traced, options) for _, traced in kernel.alternatives()]
+    chosen = core(options.core, options.target)
+    weight = CYCLES_AN_INSTRUCTION[options.target]
+    made: list[Stages] = []
+    for traced, words, selected in sorted(selections, key=lambda each: size(each[2].parts)):
+        if not made or size(selected.parts) <= min(count(stages.frame) for stages in made):
+            made += _scheduled(traced, words, selected, options)
+    return min(made, key=lambda stages: weight * count(stages.frame) + cycles(stages.frame, chosen))
+
+
+def _selected(kernel: Kernel, traced: Traced, options: Options) -> tuple[Traced, Program, Routine]:
+    """One algorithm in words and in instructions."""
     words = lower(traced)
     if options.target in kernel.explicit:
-        selected = handwritten(kernel.signature, options.target, kernel.explicit[options.target])
-    else:
-        selected = select(words, options)
+        return traced, words, handwritten(kernel.signature, options.target, kernel.explicit[options.target])
+    return traced, words, select(words, options)
+
+
+def _scheduled(traced: Traced, words: Program, selected: Routine, options: Options) -> list[Stages]:
+    """One algorithm in several schedules."""
     chosen = core(options.core, options.target)
-    room = min(options.registers or ROOM[options.target], ROOM[options.target])
     candidates: list[Stages] = []
-    for window in WINDOWS:
-        ordered = schedule(selected, chosen, Freedom(window, room))
+    for freedom in FREEDOMS[options.target]:
+        room = min(options.registers or freedom.registers, freedom.registers)
+        ordered = schedule(selected, chosen, Freedom(freedom.window, room))
         if any(ordered == earlier.schedule for earlier in candidates):
             continue
         allocated = allocate(ordered, registers=options.registers)
         candidates.append(Stages(traced, words, selected, ordered, allocated, frame(allocated)))
-    return min(candidates, key=lambda made: (count(made.frame), cycles(made.frame, chosen)))
+    return candidates
+
+
+def size(parts: Sequence[Part]) -> int:
+    """Instructions in parts of a routine."""
+    return sum(
+        len(part.instructions)
+        if isinstance(part, Straight)
+        else size((part.body,) if isinstance(part, Loop) else (*part.then, *part.otherwise))
+        for part in parts
+    )
 
 
 def count(code: Code) -> int:

@@ -1,43 +1,47 @@
 """Physical registers for virtual ones: one pass over each straight line, farthest next use first out.
 
-What is needed again but has no register goes to a slot, unless it can be had more cheaply: words of input buffers are read again until
-a store to an output may have changed them, constants are made again. On amd64 an operand may stay in memory. A loop's state has the
-same registers and slots at both ends of the body; which values wait in slots is decided by trial. The method is Belady's rule with costs
-(L. A. Belady, IBM Systems Journal 5(2), 1966), as in linear-scan allocators for single-assignment code.
+What is needed again but has no register goes to a slot, unless it can be had more cheaply: words of input buffers are
+read again until a store to an output may have changed them, constants are made again. On amd64 an operand may stay in
+memory. A loop's state has the same registers and slots at both ends of the body; which values wait in slots is
+decided by trial. The method is Belady's rule with costs (L. A. Belady, IBM Systems Journal 5(2), 1966), as in
+linear-scan allocators for single-assignment code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from asmgen.errors import AsmgenError
-from asmgen.passes.liveness import NEVER, Fork, Line, Lives, Ring, number
+from asmgen.passes.liveness import Fork, Line, Lives, Ring, number
+from asmgen.passes.loops import Plan
 from asmgen.passes.machine import Machine, machine
 from asmgen.passes.pairs import pair_neighbors, pair_stores
 from asmgen.passes.parts import Tally, place_parts
 from asmgen.passes.registers import Context, Policy, Registers
 from asmgen.routine import Allocated, Routine
-from asmgen.targets.conventions import Convention, convention
-from asmgen.targets.row import FRAME, Memory, Register, Virtual
+from asmgen.targets.conventions import Convention
+from asmgen.targets.conventions import convention as convention_named
+from asmgen.targets.row import FRAME, Instruction, Memory, Operand, Register
 
 #: Tried one after the other when values had to leave registers, and the best one kept.
 _POLICIES = (Policy(), Policy(ease=4.0), Policy(pair_ahead=False), Policy(keep_pointers=True))
 
 
 def allocate(
-    routine: Routine, *, registers: int | None = None, keep_frame_pointer: bool = False, conventions: str | None = None
+    routine: Routine, *, registers: int | None = None, keep_frame_pointer: bool = False, convention: str | None = None
 ) -> Allocated:
-    """The routine with physical registers, spilled values in slots `Memory(FRAME, 8 * slot)`, labels for its loops and branches.
+    """The routine with physical registers, spilled values in slots `Memory(FRAME, 8 * slot)`, labels for its loops
+    and branches.
 
-    Arguments arrive where the calling convention puts them (those on the stack in slots -1, -2, …); the returned bit is left in the
-    convention's result register. `registers` limits how many registers are given out. Several policies are tried and the
-    result with the fewest instructions, saves and restores included, is taken. Raises AsmgenError when an instruction needs more
-    registers at once than there are.
+    Arguments arrive where the calling convention puts them (those on the stack in slots -1, -2, …); the returned bit
+    is left in the convention's result register. `registers` limits how many registers are given out. Several policies
+    are tried and the result with the fewest instructions, saves and restores included, is taken. Raises AsmgenError
+    when an instruction needs more registers at once than there are.
     """
-    problem = _problem(routine, registers, keep_frame_pointer, conventions)
+    problem = _problem(routine, registers, keep_frame_pointer, convention)
     best = _attempt(problem, problem.order, _POLICIES[0])
-    if best.evictions:
+    if best.registers.evicted:
         for policy in _POLICIES[1:]:
             best = min(best, _attempt(problem, problem.order, policy), key=lambda each: each.price)
     while (smaller := _without_saves(problem, best)) is not None:
@@ -64,10 +68,18 @@ class _Problem:
     lives: Lives
     end: int
     order: tuple[Register, ...]  #: registers to give out, cheapest first
+    plans: dict[int, Plan] = field(default_factory=dict)  #: the best way found so far to begin each loop
 
-    def saves(self, pool: Sequence[Register]) -> int:
-        """How many of these registers must be saved."""
-        return sum(register.name in self.convention.preserved for register in pool)
+    def saved(self, used: Sequence[Register]) -> list[Register]:
+        """Those of these registers that must be saved."""
+        return [register for register in used if register.name in self.convention.preserved]
+
+    def frame_price(self, used: Sequence[Register], slots: int) -> int:
+        """Instructions to save and restore registers, and to make room for slots."""
+        saves = len(self.saved(used))
+        if self.machine.pairs:
+            return 2 * max((saves + 1) // 2, slots > 0)
+        return 2 * (saves + (slots > 0))
 
 
 @dataclass(frozen=True)
@@ -76,13 +88,12 @@ class _Solution:
     policy: Policy
     used: tuple[Register, ...]
     price: int
-    evictions: int
     slots: int
 
 
 def _problem(routine: Routine, limit: int | None, keep_frame_pointer: bool, name: str | None) -> _Problem:
     target = machine(routine.target)
-    rules = convention(name, routine.target)
+    rules = convention_named(name, routine.target)
     paired = pair_stores(routine, target)
     parts, lives, end = number(paired, target)
     pool = tuple(target.registers[each] for each in rules.pool(keep_frame_pointer=keep_frame_pointer))
@@ -91,11 +102,17 @@ def _problem(routine: Routine, limit: int | None, keep_frame_pointer: bool, name
     if missing:
         raise AsmgenError(f"an instruction needs {missing[0]}, which this calling convention keeps for others")
     if limit is not None:
-        arriving = [target.registers[each] for each, value in zip(rules.arguments, routine.arguments, strict=False) if value in lives.uses]
+        used = {
+            *lives.uses,
+            *(base for base, homes in lives.bases.items() if any(home in lives.uses for home in homes)),
+        }
+        places = zip(rules.arguments, routine.arguments, strict=False)
+        arriving = [target.registers[name] for name, value in places if value in used]
         first = dict.fromkeys([*fixed, *arriving, *pool])
-        if not max(1, len(fixed)) <= limit:
+        names = ", ".join(register.name for register in fixed)
+        if limit < max(1, len(fixed)):
             raise AsmgenError(
-                f"{limit} registers are too few: the instructions use {', '.join(each.name for each in fixed) or 'one at least'}",
+                f"{limit} registers are too few: the instructions use {names or 'one at least'}",
                 hint=f"allow at least {max(1, len(fixed))} registers",
             )
         allowed = set([each for each in first if each in pool][:limit])
@@ -130,21 +147,26 @@ def _attempt(problem: _Problem, pool: tuple[Register, ...], policy: Policy) -> _
     registers = Registers(Context(target, pool, problem.lives, routine.homes, routine.constants, prices, policy))
     _arrive(registers, problem)
     result = target.registers[problem.convention.result]
-    tally = Tally()
+    tally = Tally(plans=problem.plans)
     place_parts(registers, problem.parts, {} if routine.returns is None else {routine.returns: result}, tally)
     registers.now, registers.source = problem.end, None
     if routine.returns is not None and registers.held.get(result) != routine.returns:
         registers.clear(result)
         registers.fetch(routine.returns, result, alone=True)
     registers.settle()
-    used = _used(registers, pool)
-    slots = 1 + max(
-        (operand.offset // 8 for item in registers.items for operand in _operands(item) if _is_slot(operand)), default=-1
-    )
-    saves = problem.saves(used)
-    frame = 2 * saves if not target.pairs else 2 * ((saves + 1) // 2)
-    frame += 2 * (slots > 0 and (saves == 0 or not target.pairs))
-    return _Solution(registers, policy, used, len(registers.items) + tally.extra + frame, sum(registers.evicted.values()), slots)
+    named = {operand for operand in _operands(registers) if isinstance(operand, Register)}
+    used = tuple(register for register in pool if register in named)
+    offsets = [each.offset for each in _operands(registers) if isinstance(each, Memory) and each.base == FRAME]
+    slots = 1 + max(offsets, default=-8) // 8
+    price = len(registers.items) + tally.extra + problem.frame_price(used, slots)
+    return _Solution(registers, policy, used, price, slots)
+
+
+def _operands(registers: Registers) -> Iterator[Operand]:
+    """All operands of what was written."""
+    for item in registers.items:
+        if isinstance(item, Instruction):
+            yield from item.operands
 
 
 def _arrive(registers: Registers, problem: _Problem) -> None:
@@ -166,26 +188,10 @@ def _arrive(registers: Registers, problem: _Problem) -> None:
         registers.clear(register)
 
 
-def _operands(item: object) -> tuple[object, ...]:
-    return getattr(item, "operands", ())
-
-
-def _is_slot(operand: object) -> bool:
-    return isinstance(operand, Memory) and operand.base == FRAME
-
-
-def _used(registers: Registers, pool: Sequence[Register]) -> tuple[Register, ...]:
-    """The registers of the pool that are written."""
-    written = {operand for item in registers.items for operand in _operands(item) if isinstance(operand, Register)}
-    return tuple(register for register in pool if register in written)
-
-
 def _without_saves(problem: _Problem, best: _Solution) -> tuple[Register, ...] | None:
-    """The used registers without the last one that must be saved (two where they are saved in pairs)."""
-    saved = [register for register in best.used if register.name in problem.convention.preserved]
+    """The registers to give out without the last used one that must be saved (two where they are saved in pairs)."""
+    saved = problem.saved(best.used)
     if not saved:
         return None
-    less = 2 - len(saved) % 2 if problem.machine.pairs else 1
-    arriving = {problem.machine.registers[each] for each in problem.convention.arguments}
-    dropped = saved[-less:]
-    return tuple(register for register in problem.order if register not in dropped and (register in best.used or register.name not in problem.convention.preserved or register in arriving))
+    kept = saved[: -(2 - len(saved) % 2 if problem.machine.pairs else 1)]
+    return tuple(each for each in problem.order if each in kept or each.name not in problem.convention.preserved)

@@ -28,7 +28,7 @@ def derived(kind: str, ins: Sequence[Part]) -> str:
     match kind:
         case "mul":
             return "*".join(names) if sum(map(len, names)) <= 16 else ""
-        case "add" | "sub":
+        case "add" | "sub" | "or":
             return first if first.endswith("..") else f"{first}.."
         case "shr" | "sar" | "funnel":
             return f"{whole}.high"
@@ -48,6 +48,7 @@ class Builder:
         self.name = ""
         self._memo: dict[tuple[object, ...], tuple[Word, ...]] = {}
         self._bits: dict[tuple[object, ...], Bit] = {}
+        self._bit_of: dict[Word, Bit] = {}  #: words that are a bit or its mask
         self._serial = 0
         self._chains = 0
 
@@ -67,13 +68,13 @@ class Builder:
     @contextmanager
     def scope(self) -> Iterator[list[Op | LoopOp]]:
         """Write into a list of its own (a loop's body); what is made there is not known outside."""
-        outer, memo, bits = self.ops, self._memo, self._bits
+        outer, memo, bits, bit_of = self.ops, self._memo, self._bits, self._bit_of
         # A flag does not live from outside into a loop's body: its bits are made again there.
-        self.ops, self._memo, self._bits = [], dict(memo), {}
+        self.ops, self._memo, self._bits, self._bit_of = [], dict(memo), {}, {}
         try:
             yield self.ops
         finally:
-            self.ops, self._memo, self._bits = outer, memo, bits
+            self.ops, self._memo, self._bits, self._bit_of = outer, memo, bits, bit_of
 
     # ---- single operations ----
 
@@ -84,43 +85,66 @@ class Builder:
             out = self.word(bound, self.name or derived(kind, ins))
             self.ops.append(Op(kind, ins, (out,), k, source=self.source))
             self._memo[key] = (out,)
+            if kind in ("mask", "word") and isinstance(ins[0], Bit):
+                self._bit_of[out] = ins[0]
         return self._memo[key][0]
 
-    def _input(self, kind: str, name: str, index: int, bound: int, label: str) -> Word:
-        key = (kind, name, index)
+    def _input(self, kind: str, name: str, index: int, bound: int, label: str, k: int = 0) -> Word:
+        key = (kind, name, index, k)
         if key not in self._memo:
             out = self.word(bound, label)
-            self.ops.append(Op(kind, (), (out,), place=(name, index), source=self.source))
+            self.ops.append(Op(kind, (), (out,), k, place=(name, index), source=self.source))
             self._memo[key] = (out,)
         return self._memo[key][0]
 
-    def load(self, name: str, index: int, bound: int) -> Word:
-        """Word `index` of an input buffer."""
-        return self._input("load", name, index, bound, f"{name}[{index}]")
+    def load(self, name: str, index: int, bound: int, k: int = 0) -> Word:
+        """Word `index` of an input buffer, k bytes further on."""
+        return self._input("load", name, index, bound, f"{name}[{8 * index + k}..]" if k else f"{name}[{index}]", k)
 
     def scalar(self, name: str, bound: int) -> Word:
         """An argument passed by value."""
         return self._input("scalar", name, 0, bound, name)
 
-    def store(self, name: str, index: int, value: Term) -> None:
-        """Word `index` of an output buffer."""
-        self.ops.append(Op("store", (value,), (), place=(name, index), source=self.source))
+    def store(self, name: str, index: int, value: Term, k: int = 0) -> None:
+        """Word `index` of an output buffer, k bytes further on."""
+        self.ops.append(Op("store", (value,), (), k, place=(name, index), source=self.source))
 
     def as_word(self, part: Part) -> Term:
         """A part as a word."""
         return self.op("word", part, bound=1) if isinstance(part, Bit) else part
 
+    def united(self, x: Part, y: Part) -> Part:
+        """x | y of parts that have no bit in common."""
+        if 0 in (x, y):
+            return y if x == 0 else x
+        left, right = self.as_word(x), self.as_word(y)
+        if isinstance(left, int) and isinstance(right, int):
+            return left | right
+        if isinstance(left, int):
+            left, right = right, left
+        return self.op("or", left, right, bound=(1 << max(most(left), most(right)).bit_length()) - 1)
+
     def as_bit(self, part: Part) -> Bit | int:
         """A part that is 0 or 1 as a bit."""
         return self.nonzero([part]) if isinstance(part, Word) else part
+
+    def sign(self, part: Part) -> Bit | int:
+        """The highest bit of a word."""
+        if most(part) < 1 << 63:
+            return 0
+        if not isinstance(part, Word):
+            return 1
+        return self.as_bit(self.op("shr", part, k=63, bound=1) if part not in self._bit_of else part)
 
     def nonzero(self, parts: Sequence[Part]) -> Bit | int:
         """The bit: is any of the parts not zero?"""
         if any(isinstance(part, int) and part for part in parts):
             return 1
         live = [part for part in parts if not isinstance(part, int)]
-        if len(live) == 1 and isinstance(live[0], Bit):
-            return live[0]
+        if len(live) == 1:
+            bit = live[0] if isinstance(live[0], Bit) else self._bit_of.get(live[0])
+            if bit is not None:
+                return bit
         words = [self.as_word(part) for part in live]
         if not words:
             return 0
@@ -177,7 +201,7 @@ class Builder:
             return [x if y == 1 else self.op("and", x, y, bound=1)]
         if isinstance(y, int) and y & (y - 1) == 0:
             k = y.bit_length() - 1
-            low = self.op("shl", x, k=k, bound=min(bound, MASK)) if k else x
+            low = self._shl(x, k, bound) if k else x
             high: Part = self.op("shr", x, k=64 - k, bound=bound >> 64) if k and bound > MASK else 0
             return [low, high][:count]
         low, high = self._mul(x, y, bound)
@@ -210,7 +234,7 @@ class Builder:
     ) -> list[Part]:
         """total ± row * 2^(64 offset) modulo 2^(64 size), in one carry chain.
 
-        `top` bounds the highest word. With `vanish` the lowest word of the result is zero by proof: it is not made,
+        `top` bounds the highest word. With `vanish` the lowest word of the sum is zero by proof: it is not made,
         and its carry is whether the old one was not zero.
         """
         result = list(total) + [0] * (size - len(total))
@@ -226,8 +250,8 @@ class Builder:
                 if i - offset >= len(row):
                     break
                 continue
-            if vanish and i == 0 and not isinstance(x, int):
-                result[0], carry = 0, 0 if subtract else self.nonzero([x])
+            if vanish and i == offset and not isinstance(x, int):
+                result[i], carry = 0, 0 if subtract else self.nonzero([x])
                 continue
             last = i == size - 1
             result[i], carry = self._digit(x, y, carry, last, subtract, chain, top if last else None)
@@ -302,6 +326,7 @@ class Builder:
             return result, last & 1
         mask = next(op for op in reversed(self.ops) if isinstance(op, Op) and last in op.outs)
         self.ops.remove(mask)  # in place: a loop's body may hold this list
+        del self._memo["mask", mask.ins, 0]
         bit = mask.ins[0]
         assert mask.kind == "mask" and isinstance(bit, Bit)
         return result, bit
@@ -332,6 +357,10 @@ class Builder:
     def _shr(self, x: Word, k: int) -> Part:
         return self.op("shr", x, k=k, bound=x.most >> k) if x.most >> k else 0
 
+    def _shl(self, x: Word, k: int, bound: int) -> Word:
+        """The low word of x * 2^k, of which `bound` is known."""
+        return self.op("shl", x, k=k, bound=min(bound, x.most << k, MASK >> k << k))
+
     def _funnel(self, high: Term, low: Term, k: int) -> Part:
         if isinstance(high, int) and isinstance(low, int):
             return (high << 64 | low) >> k & MASK
@@ -339,7 +368,8 @@ class Builder:
             assert isinstance(low, Word)
             return self._shr(low, k)
         if low == 0:
-            return self.op("shl", high, k=64 - k, bound=min(MASK, most(high) << (64 - k)))
+            assert isinstance(high, Word)
+            return self._shl(high, 64 - k, MASK)
         return self.op("funnel", high, low, k=k, bound=min(MASK, (most(high) << 64 | most(low)) >> k))
 
     def mask(self, part: Part, k: int) -> Part:
@@ -349,6 +379,15 @@ class Builder:
         if isinstance(part, int):
             return part & ((1 << k) - 1)
         return self.op("and", self.as_word(part), (1 << k) - 1, bound=(1 << k) - 1)
+
+    def clear(self, words: Sequence[Part], k: int) -> list[Part]:
+        """Words with the low k bits set to zero, k < 64."""
+        if k == 0 or not words:
+            return list(words)
+        low, keep = words[0], MASK >> k << k
+        if isinstance(low, int):
+            return [low & keep, *words[1:]]
+        return [self.op("and", self.as_word(low), keep, bound=most(low) & keep), *words[1:]]
 
     # ---- the end ----
 

@@ -1,9 +1,9 @@
 """The finished routine: entry, saved registers, slots on the stack, return.
 
-Only preserved registers that the routine writes are saved; a leaf with neither saves nor slots has no prologue at all. Slots lie at
-or above the stack pointer, nothing below it is used. Of the registers that the platform keeps, x18 is never touched, x29 only by
-routines that call others, to point to their frame record. Call frame directives stand after each instruction that changes how the
-frame is found; where a routine starts and ends is for emission.
+Only preserved registers that the routine writes are saved; a leaf with neither saves nor slots has no prologue at
+all. Slots lie at or above the stack pointer, nothing below it is used. Of the registers that the platform keeps, x18
+is never touched, x29 only by routines that call others, to point to their frame record. Call frame directives stand
+after each instruction that changes how the frame is found; where a routine starts and ends is for emission.
 """
 
 from __future__ import annotations

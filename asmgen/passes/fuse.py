@@ -23,7 +23,7 @@ def regions(program: Program) -> Iterator[Region]:
 
 def taken_in(program: Program, takes: Callable[[Op, Op, Word], bool]) -> dict[Word, Op]:
     """By their results, the operations whose only reader can take them in, `takes(reader, op, result)`; one a
-    reader."""
+    reader, and none that takes in another itself."""
     found: dict[Word, Op] = {}
     for ops, outside in regions(program):
         readers: dict[Term | Bit, list[Op]] = {}
@@ -36,7 +36,7 @@ def taken_in(program: Program, takes: Callable[[Op, Op, Word], bool]) -> dict[Wo
             if not isinstance(word, Word) or word in outside or len(readers.get(word, [])) != 1:
                 continue
             reader = readers[word][0]
-            if reader not in full and takes(reader, op, word):
+            if reader not in full and op not in full and takes(reader, op, word):
                 full.add(reader)
                 found[word] = op
     return found

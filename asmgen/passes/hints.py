@@ -1,7 +1,8 @@
 """Which register each value of a straight line had best be computed in.
 
-Values tied to each other form a chain that stays in one register. A fixed operand, or a place that a value must end in, is a wish of
-its chain; on each register there are claims, and a value that lives across another chain's claim would have to move.
+Values tied to each other form a chain that stays in one register. A fixed operand, or a place that a value must end
+in, is a wish of its chain; on each register there are claims, and a value that lives across another chain's claim
+would have to move.
 """
 
 from __future__ import annotations
@@ -20,18 +21,29 @@ class Hints:
 
     chain: dict[Virtual, Virtual] = field(default_factory=dict)  #: the first value of the chain that a value is in
     end: dict[Virtual, int] = field(default_factory=dict)  #: of a chain, the position of its last use
-    wish: dict[Virtual, Register] = field(default_factory=dict)  #: of a chain
+    wishes: dict[Virtual, list[tuple[int, Register]]] = field(
+        default_factory=dict
+    )  #: of a chain: at a position, be in a register
     claims: dict[Register, list[tuple[int, Virtual]]] = field(default_factory=dict)
 
     def chain_of(self, value: Virtual) -> Virtual:
         return self.chain.get(value, value)
 
-    def wanted(self, value: Virtual) -> Register | None:
-        """The register that the value's chain wishes for."""
-        return self.wish.get(self.chain_of(value))
+    def wanted(self, value: Virtual, position: int) -> Register | None:
+        """The register that the value's chain wishes for next, at `position` or later."""
+        wishes = self.wishes.get(self.chain_of(value))
+        return next((register for at, register in wishes if at >= position), None) if wishes else None
+
+    def suits(self, register: Register, value: Virtual, position: int) -> bool:
+        """Whether nothing else claims the register before the value wishes to be in it, at `position` or later."""
+        wishes = self.wishes.get(self.chain_of(value), ())
+        at = next((at for at, each in wishes if at >= position and each is register), -1)
+        return at >= 0 and self.clash(register, value, position) >= 2 * at
 
     def clash(self, register: Register, value: Virtual, position: int) -> int:
-        """The time of the first claim of another chain while the value lives from `position` on; NEVER when there is none."""
+        """The time of the first claim of another chain while the value lives from `position` on; NEVER when there is
+        none.
+        """
         claims = self.claims.get(register)
         if not claims:
             return NEVER
@@ -53,15 +65,17 @@ def hints(line: Line, lives: Lives, at_end: Mapping[Virtual, Register]) -> Hints
     """Hints for one line; `at_end` tells where values should be after it."""
     made = Hints()
     start: dict[Virtual, int] = {}
-    wished: dict[Virtual, int] = {}
+
+    def insist(value: Virtual, register: Register, position: int) -> None:
+        chain = made.chain_of(value)
+        insort(made.claims.setdefault(register, []), (2 * position, chain))
+        made.wishes.setdefault(chain, []).append((position, register))
+
     for position, ways in enumerate(line.shapes, line.first):
         shape = ways[0]
         for _, value, register in shape.fixed_reads:
-            chain = made.chain_of(value)
-            insort(made.claims.setdefault(register, []), (2 * position, chain))
-            if chain not in made.wish:
-                made.wish[chain], wished[chain] = register, position
-        for index, tied, register in shape.ties:
+            insist(value, register, position)
+        for index, tied, only in shape.ties:
             carried = [tied.source]
             for other in ways[1:]:
                 carried += [each.source for at, each, _ in other.ties if at == index]
@@ -69,10 +83,8 @@ def hints(line: Line, lives: Lives, at_end: Mapping[Virtual, Register]) -> Hints
             chain = tied.target if kept is None else made.chain_of(kept)
             made.chain[tied.target] = chain
             start.setdefault(chain, position)
-            if register is not None:
-                insort(made.claims.setdefault(register, []), (2 * position, chain))
-                if chain not in made.wish:
-                    made.wish[chain], wished[chain] = register, position
+            if only is not None:
+                insist(tied.target, only, position)
         for _, value in shape.outs:
             start[value] = position
         for _, value, register in shape.fixed_outs:
@@ -80,10 +92,8 @@ def hints(line: Line, lives: Lives, at_end: Mapping[Virtual, Register]) -> Hints
             insort(made.claims.setdefault(register, []), (2 * position + 1, value))
     _ends(made, line, lives)
     for value, register in at_end.items():
-        chain = made.chain_of(value)
-        if chain not in made.wish:
-            made.wish[chain], wished[chain] = register, line.end
-    _reserve(made, start, wished)
+        made.wishes.setdefault(made.chain_of(value), []).append((line.end, register))
+    _reserve(made, start)
     return made
 
 
@@ -97,15 +107,15 @@ def _ends(made: Hints, line: Line, lives: Lives) -> None:
         made.end[chain] = max(made.end.get(chain, -1), last if last < line.end else NEVER)
 
 
-def _reserve(made: Hints, start: Mapping[Virtual, int], wished: Mapping[Virtual, int]) -> None:
+def _reserve(made: Hints, start: Mapping[Virtual, int]) -> None:
     """Claim a wished register from where its chain begins, when nothing else fixed comes between."""
     early = []
-    for chain, position in wished.items():
-        if chain not in start:
-            continue
-        register, begin = made.wish[chain], 2 * start[chain] + 1
-        between = [owner for time, owner in made.claims.get(register, []) if begin < time < 2 * position]
-        if all(owner == chain for owner in between):
-            early.append((register, begin, chain))
+    for chain, wishes in made.wishes.items():
+        position, register = wishes[0]
+        if chain in start:
+            begin = 2 * start[chain] + 1
+            between = [owner for time, owner in made.claims.get(register, []) if begin < time < 2 * position]
+            if all(owner == chain for owner in between):
+                early.append((register, begin, chain))
     for register, begin, chain in early:
         insort(made.claims.setdefault(register, []), (begin, chain))

@@ -1,4 +1,4 @@
-"""Where each value is needed: positions of uses along the whole routine, and how each instruction takes its operands."""
+"""Where each value is needed along the whole routine, and how each instruction takes its operands."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class Fork:
 class Lives:
     """Uses of every virtual register, by rising position.
 
-    `soft[v][i]` says that at `uses[v][i]` the value may be in memory. `closings` are the positions of stores after which input
-    buffers may have changed. `bases` lists the homes that are addressed through each pointer.
+    `soft[v][i]` says that at `uses[v][i]` the value may be in memory. `closings` are the positions of stores after
+    which input buffers may have changed. `bases` lists the homes that are addressed through each pointer.
     """
 
     uses: dict[Virtual, list[int]] = field(default_factory=dict)
@@ -138,13 +138,15 @@ def _shape(instruction: Instruction, machine: Machine) -> Shape:
             stores = stores or (slot.role is not Role.IN and slot.kind != "addr")
         elif isinstance(operand, Tied):
             if slot.role is not Role.INOUT:
-                raise AsmgenError(f"{instruction.row.name}: operand {index + 1} is not changed in place, {operand} cannot stand there",
-                                  source=instruction.source)
+                raise AsmgenError(
+                    f"{instruction.row.name} does not change operand {index + 1}: {operand} cannot stand there",
+                    source=instruction.source,
+                )
             ties.append((index, operand, only))
         elif isinstance(operand, Virtual):
             if slot.role is Role.INOUT:
                 raise AsmgenError(
-                    f"{instruction.row.name} changes operand {index + 1}, {operand}, which is read and would be written twice",
+                    f"{instruction.row.name} changes operand {index + 1}: {operand} would be written twice",
                     source=instruction.source,
                     hint="give the old value and the new one, as Tied(old, new)",
                 )
@@ -163,10 +165,22 @@ def _shape(instruction: Instruction, machine: Machine) -> Shape:
                 source=instruction.source,
                 hint="write a virtual register; those that an instruction fixes get the right one",
             )
-    needs = [*(value for _, value in reads), *(value for _, value, _ in fixed_reads), *(tied.source for _, tied, _ in ties)]
+    needs = [
+        *(value for _, value in reads),
+        *(value for _, value, _ in fixed_reads),
+        *(tied.source for _, tied, _ in ties),
+    ]
     needs += [each for _, memory in addresses for each in (memory.base, memory.index) if isinstance(each, Virtual)]
     return Shape(
-        instruction, tuple(reads), tuple(fixed_reads), tuple(ties), tuple(addresses), tuple(outs), tuple(fixed_outs), stores, tuple(needs)
+        instruction,
+        tuple(reads),
+        tuple(fixed_reads),
+        tuple(ties),
+        tuple(addresses),
+        tuple(outs),
+        tuple(fixed_outs),
+        stores,
+        tuple(needs),
     )
 
 

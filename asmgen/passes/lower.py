@@ -33,9 +33,7 @@ class _Lowering:
         self.uses: dict[Node, int] = {}
         self.loops: dict[int, LoopOp] = {}
         self.rows: set[Node] = set()  #: products that are added to a sum row by row
-        self.vanishing: set[Node] = (
-            set()
-        )  #: nodes that are only divided by 2^64 or more: their lowest word is zero by proof
+        self.vanishing: dict[Node, int] = {}  #: of nodes that are only divided: the low words that are zero by proof
         self.stored_bytes = {p.name: p.contract for p in self.signature.outputs if isinstance(p.contract, Bytes)}
         self.loaded_bytes = {p.name: p.contract for p in self.signature.inputs if isinstance(p.contract, Bytes)}
 
@@ -56,13 +54,33 @@ class _Lowering:
             for index, node in enumerate(nodes):
                 self.build.store(name, index, self.word(node))
             return
-        count = contract.length // 8
-        words = [self.build.as_word(part) for part in self.words(nodes[0], count)]
-        for index, word in enumerate(words):
-            if contract.order == "big":
-                self.build.store(name, count - 1 - index, self.build.op("swap", word))
-            else:
-                self.build.store(name, index, word)
+        parts = self.words(nodes[0], -(-contract.length // 8))
+        rest = contract.length % 8
+        if rest and len(parts) > 1:
+            # The last bytes go along with those before them, some of which are written a second time.
+            parts[-1] = self.build.shift_right(parts[-2:], 8 * rest, signed=False)[0]
+        for index, part in enumerate(parts):
+            place, k = divmod(self.byte_place(contract, index), 8)
+            word = self.build.as_word(part)
+            self.build.store(name, place, self.swapped(contract, word), k)
+
+    @staticmethod
+    def byte_place(contract: Bytes, index: int) -> int:
+        """Where the eight bytes of word `index` of a number begin; the last word's, where it is no whole one, end or
+        begin with the string."""
+        first = 8 * index if contract.order == "little" else contract.length - 8 * (index + 1)
+        return min(max(first, 0), max(contract.length - 8, 0))
+
+    def swapped(self, contract: Bytes, word: Term) -> Term:
+        """A word of a byte string's number as it stands in memory, or the other way round."""
+        if contract.order == "little":
+            return word
+        if isinstance(word, int):
+            word = int.from_bytes(word.to_bytes(8, "little"), "big")
+        else:
+            word = self.build.op("swap", word)
+        short = 8 * contract.length
+        return word if short >= 64 else self.build.as_word(self.build.shift_right([word], 64 - short, signed=False)[0])
 
     def region(self, roots: Sequence[Node]) -> None:
         """Lower all that the roots need, in the order of the script."""
@@ -75,9 +93,9 @@ class _Lowering:
         for root in roots:
             self.uses[root] = self.uses.get(root, 0) + 1
         self.rows |= self.fused(outer)
-        self.vanishing |= {
-            node.args[0] for node in outer if node.op == "divide" and node.data >= 64 and self.uses[node.args[0]] == 1
-        }
+        for node in outer:
+            if node.op == "divide" and node.data >= 64 and self.uses[node.args[0]] == 1:
+                self.vanishing[node.args[0]] = node.data // 64
         for node in outer:
             if node not in self.rows and node not in self.known and self.need.get(node, 0):
                 self.lower(node)
@@ -132,9 +150,14 @@ class _Lowering:
     def lower_limb(self, node: Node) -> list[Part]:
         name, index = node.data
         contract = self.loaded_bytes.get(name)
-        if contract is not None and contract.order == "big":
-            return [self.build.op("swap", self.build.load(name, contract.length // 8 - 1 - index, MASK))]
-        return [self.build.load(name, index, node.interval.high)]
+        if contract is None:
+            return [self.build.load(name, index, node.interval.high)]
+        place, k = divmod(self.byte_place(contract, index), 8)
+        rest = min(8, contract.length - 8 * index)
+        short = contract.length < 8
+        most = node.interval.high if short or rest == 8 else MASK
+        word = self.swapped(contract, self.build.load(name, place, most, k))
+        return [word] if short else self.build.shift_right([word], 64 - 8 * rest, signed=False)
 
     def lower_scalar(self, node: Node) -> list[Part]:
         return [self.build.scalar(node.data, node.interval.high)]
@@ -155,6 +178,8 @@ class _Lowering:
                 return self.add_product(self.words(other, count), product, count, None, subtract, node)
             total = self.words(other, min(count, words_for(other.interval)))
             return self.add_product(total, product, count, other.interval.high, subtract, node)
+        if not subtract and (joined := self.joined(x, y, count) or self.joined(y, x, count)):
+            return joined
         size = count
         if not subtract and x.interval.low >= 0 and y.interval.low >= 0:
             size = min(count, words_for(node.interval))
@@ -167,6 +192,18 @@ class _Lowering:
             top=self.top(node, count),
             vanish=node in self.vanishing,
         )
+
+    def joined(self, low: Node, high: Node, count: int) -> list[Part] | None:
+        """low + high where all bits of `high` lie above those of `low`, as in a number put together of its digits: no
+        carry; None when that is not so."""
+        if high.op != "shl" or not 0 <= low.interval.low <= low.interval.high < 1 << high.data:
+            return None
+        at = high.data // 64
+        below, above = self.words(low, min(count, at + 1)), self.words(high, count)
+        if at >= count:
+            return below + [0] * (count - len(below))
+        parts = [self.build.united(x, y) for x, y in zip(below, above, strict=False)]
+        return parts + above[len(parts) :]
 
     @staticmethod
     def top(node: Node, count: int) -> int | None:
@@ -237,7 +274,7 @@ class _Lowering:
             if limit is not None and most is not None:
                 most = min(limit, most + (min(x.interval.high >> 64 * index, MASK) * y.interval.high << 64 * index))
                 size = min(count, max(1, -(-most.bit_length() // 64)))
-            vanish = index == 0 and node in self.vanishing
+            vanish = index < self.vanishing.get(node, 0)
             name = product.name if len(left) == 1 == len(right) else ""
             total = self.row(total, word, right, index, size, subtract, vanish, name)
         return total
@@ -274,10 +311,12 @@ class _Lowering:
         return total
 
     def lower_shl(self, node: Node) -> list[Part]:
-        count = self.need[node]
+        count, source = self.need[node], node.args[0]
         shift, bits = divmod(node.data, 64)
-        words = self.words(node.args[0], max(count - shift, 0))
-        return [0] * shift + self.build.shift_left(words, bits)
+        if source.op == "high" and source.data == node.data:
+            words = self.words(source.args[0], count)[shift:]
+            return [0] * shift + self.build.clear(words, bits)
+        return [0] * shift + self.build.shift_left(self.words(source, max(count - shift, 0)), bits)
 
     def lower_low(self, node: Node) -> list[Part]:
         k = node.data
@@ -319,11 +358,10 @@ class _Lowering:
         """No borrow out of x - m; where one of them may be negative, the sign of the difference."""
         source, m = node.args[0], int(node.data)
         if source.interval.low < 0 or m < 0:
-            width = words_for(source.interval.plus(point(-m))) + 1
+            width = words_for(source.interval.plus(point(-m)))
             limit = [(m >> 64 * i) & MASK for i in range(width)]
-            top = self.build.as_word(self.build.chain(self.words(source, width), limit, 0, width, subtract=True)[-1])
-            negative: Part = top >> 63 if isinstance(top, int) else self.build.op("shr", top, k=63, bound=1)
-            return [self.build.flip(self.build.as_bit(negative))]
+            top = self.build.chain(self.words(source, width), limit, 0, width, subtract=True)[-1]
+            return [self.build.flip(self.build.sign(top))]
         width = max(words_for(source.interval), -(-m.bit_length() // 64))
         borrow = self.build.difference(self.words(source, width), [(m >> 64 * i) & MASK for i in range(width)])[1]
         return [self.build.flip(borrow)]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from asmgen.passes.liveness import NEVER
 from asmgen.passes.machine import Machine
-from asmgen.routine import Branch, Loop, Part, Routine, Straight
+from asmgen.routine import Loop, Part, Routine, Straight
 from asmgen.targets.row import FRAME, Instruction, Label, Memory, Operand, Register, Virtual
+
+if TYPE_CHECKING:
+    from asmgen.passes.registers import Registers
 
 _REACH = 24  #: how many instructions a store may wait for its neighbor
 
@@ -94,8 +99,47 @@ def _joined(first: Instruction | Label, second: Instruction | Label, machine: Ma
     assert isinstance(place_x, Memory) and isinstance(place_y, Memory)
     if place_x.base != place_y.base or abs(place_x.offset - place_y.offset) != 8 or (load and x in (y, place_x.base)):
         return None
-    (low, place), (high, _) = ((x, place_x), (y, place_y)) if place_x.offset < place_y.offset else ((y, place_y), (x, place_x))
+    (low, place), (high, _) = (
+        ((x, place_x), (y, place_y)) if place_x.offset < place_y.offset else ((y, place_y), (x, place_x))
+    )
     if not machine.can_pair(place.offset + (_SAVES if place.base == FRAME else 0)):
         return None
     note = " ".join(each.note for each in (first, second) if each.note)
     return Instruction(machine.rows["ldp" if load else "stp"], (low, high, place), first.source or second.source, note)
+
+
+def neighbor(registers: Registers, value: Virtual) -> Virtual | None:
+    """The word beside a word of an input buffer that should be loaded along with it, if there is one.
+
+    It is needed, not loaded, and leaves the most pairs among those that are still to be loaded.
+    """
+    context = registers.context
+    if not (context.machine.pairs and context.policy.pair_ahead):
+        return None
+    home = context.homes[value]
+    assert isinstance(home.base, Virtual)
+    waiting = {
+        context.homes[each].offset: each
+        for each in context.lives.bases.get(home.base, ())
+        if each not in registers.where
+        and each not in registers.slots
+        and registers.uses_from(each, registers.now) != NEVER
+    }
+    below, above = _run(waiting, home.offset, -8), _run(waiting, home.offset, 8)
+    choices = []
+    for here, there, offset, first in (
+        (below, above, home.offset - 8, home.offset - 8),
+        (above, below, home.offset + 8, home.offset),
+    ):
+        if here and context.machine.can_pair(first):
+            pairs = (here - 1) // 2 + there // 2
+            choices.append((-pairs, registers.uses_from(waiting[offset], registers.now), waiting[offset]))
+    return min(choices)[2] if choices else None
+
+
+def _run(waiting: Mapping[int, Virtual], offset: int, step: int) -> int:
+    """How many words in a row wait on one side."""
+    count = 0
+    while offset + step * (count + 1) in waiting:
+        count += 1
+    return count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from asmgen.passes.liveness import NEVER, Line, Shape
@@ -48,7 +47,7 @@ def price(registers: Registers, shape: Shape) -> float:
             total += 0.25 if cheap else 1
         elif fixed is None:
             clash = min(registers.hints.clash(place, tied.target, now) for place in places) != NEVER
-            total += 0.5 * clash - 0.25 * (registers.hints.wanted(tied.target) in places)
+            total += 0.5 * clash - 0.25 * (registers.hints.wanted(tied.target, now) in places)
         if fixed is not None and fixed not in places:
             total += 1 + _worth(registers, fixed, tied.source)
     return total
@@ -102,7 +101,7 @@ class _Placing:
         self.pin_resident()
         for register, value in self.wanted.items():
             self.bring(value, register)
-        for index, value, register in shape.fixed_reads:
+        for index, _, register in shape.fixed_reads:
             self.operands[index] = register
         for index, memory in shape.addresses:
             self.operands[index] = self.address(memory)
@@ -158,8 +157,7 @@ class _Placing:
         if len(registers.where[value]) == 1 and registers.needed(value, registers.now) != NEVER:
             operand = value in self.shape.needs
             into = registers.find(value, self.avoid_fixed())
-            dropped = registers.recoverable(value) and registers.soft_from(value, registers.now)
-            if dropped or not (into or operand):
+            if (registers.cheap(value, registers.now) and not operand) or not (into or operand):
                 registers.evict(register, registers.now)
                 return
             into = into or registers.take(value, self.avoid())
@@ -170,12 +168,14 @@ class _Placing:
         registers.clear(register)
 
     def rescue(self, register: Register) -> None:
-        """Before a fixed register is written, and after all operands have their places: what is needed later goes elsewhere."""
+        """Before a fixed register is written, and after all operands have their places: what is needed later goes
+        elsewhere.
+        """
         registers = self.registers
         value = registers.held.get(register)
         after = registers.now + 1
         if value is not None and len(registers.where[value]) == 1 and registers.needed(value, after) != NEVER:
-            if not (registers.recoverable(value) and registers.soft_from(value, after)):
+            if not registers.cheap(value, after):
                 into = registers.find(value, self.avoid_fixed())
                 if into is not None:
                     registers.move(value, into)
@@ -202,7 +202,9 @@ class _Placing:
         return replace(memory, base=base, index=index)
 
     def operand(self, index: int, value: Virtual) -> Register | Memory:
-        """The value in a register, or in memory where the row has a form for that and it is not in a register already."""
+        """The value in a register, or in memory where the row has a form for that and it is not in a register
+        already.
+        """
         registers = self.registers
         form = _forms(registers, self.row).get(index)
         if value in registers.where or form is None or not registers.in_memory(value):
@@ -240,7 +242,9 @@ class _Placing:
         return register
 
     def overwritten(self, source: Virtual, target: Virtual, later: bool) -> Register:
-        """The register to change when the source is in registers: its own, or a copy's when the source is needed later."""
+        """The register to change when the source is in registers: its own, or a copy's when the source is needed
+        later.
+        """
         registers = self.registers
         after = registers.now + 1
         places = [place for place in registers.where[source] if place not in self.given]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from asmgen.errors import AsmgenError, Source
 from asmgen.passes.hints import Hints
 from asmgen.passes.liveness import NEVER, Lives
 from asmgen.passes.machine import Machine
+from asmgen.passes.pairs import neighbor
 from asmgen.targets.row import FRAME, Instruction, Label, Memory, Register, Virtual
 
 
@@ -39,7 +40,8 @@ class Context:
 class Registers:
     """A register holds at most one value; a value may be in several registers and in a slot as well.
 
-    `now` is the position being placed. While `open`, homes may be read. `skip` is the other side of a branch, whose uses do not count.
+    `now` is the position being placed. While `open`, homes may be read. `skip` is the other side of a branch, whose
+    uses do not count.
     """
 
     context: Context
@@ -53,26 +55,37 @@ class Registers:
     source: Source | None = None
     items: list[Instruction | Label] = field(default_factory=list)
     snapshots: list[dict[Register, Virtual]] = field(default_factory=list)
-    top: int = 0  #: slots used so far
     reserved: frozenset[int] = frozenset()  #: slots that a loop's state is kept in between passes
-    pledged: dict[Virtual, int] = field(default_factory=dict)  #: pointers that must be kept up to a position, used or not
+    pledged: dict[Virtual, int] = field(
+        default_factory=dict
+    )  #: pointers that must be kept up to a position, used or not
     busy: frozenset[int] = frozenset()  #: slots that the instruction being placed reads or changes
-    evicted: dict[Virtual, int] = field(default_factory=dict)  #: how often each value left its last register while needed
+    evicted: dict[Virtual, int] = field(
+        default_factory=dict
+    )  #: how often each value left its last register while needed
 
     def fork(self) -> Registers:
         """The same state with nothing written yet."""
-        return Registers(
-            self.context, dict(self.held), {value: list(places) for value, places in self.where.items()}, dict(self.slots),
-            self.open, self.now, self.skip, self.hints, self.source, top=self.top, reserved=self.reserved,
+        where = {value: list(places) for value, places in self.where.items()}
+        return replace(
+            self,
+            held=dict(self.held),
+            where=where,
+            slots=dict(self.slots),
             pledged=dict(self.pledged),
-        )  # fmt: skip
+            items=[],
+            snapshots=[],
+            evicted={},
+        )
 
     def adopt(self, other: Registers) -> None:
         """Go on from a fork, with what it wrote."""
         self.settle()
         other.settle()
-        self.held, self.where, self.slots, self.open, self.top = other.held, other.where, other.slots, other.open, other.top
-        self.now = other.now
+        self.held, self.where, self.slots = other.held, other.where, other.slots
+        self.open, self.now = other.open, other.now
+        for value, times in other.evicted.items():
+            self.evicted[value] = self.evicted.get(value, 0) + times
         self.items += other.items
         self.snapshots += other.snapshots
 
@@ -110,18 +123,24 @@ class Registers:
         return closings[index] if index < len(closings) else NEVER
 
     def needed(self, value: Virtual, position: int) -> int:
-        """When the value is next needed, at `position` or later: used, saved before its home changes, or as a base of homes."""
+        """When the value is next needed, at `position` or later.
+
+        That is when it is used, when it must be saved before its home may change, or when words are read through it.
+        """
         first = self.uses_from(value, position)
+        homes = self.context.lives.bases.get(value)
+        if homes is None:
+            if self.open and first != NEVER and value in self.context.homes:
+                return min(first, self.closing(position))
+            return first
         pledged = self.pledged.get(value, -1)
         if pledged >= position:
             first = min(first, pledged)
-        if not self.open:
-            return first
-        if value in self.context.homes:
-            return first if first == NEVER else min(first, self.closing(position))
-        for home in self.context.lives.bases.get(value, ()):
-            if self.context.policy.keep_pointers or (home not in self.where and home not in self.slots):
-                first = min(first, self.needed(home, position))
+        if self.open:
+            keep = self.context.policy.keep_pointers
+            for home in homes:
+                if keep or (home not in self.where and home not in self.slots):
+                    first = min(first, self.needed(home, position))
         return first
 
     def recoverable(self, value: Virtual) -> bool:
@@ -150,7 +169,11 @@ class Registers:
         places = self.context.lives.uses.get(value, [])
         if value not in self.slots and value in self.context.homes and self.closing(position) < places[-1]:
             return False
-        return all(soft[place] for place in places[bisect_left(places, position):])
+        return all(soft[place] for place in places[bisect_left(places, position) :])
+
+    def cheap(self, value: Virtual, position: int) -> bool:
+        """Whether fetching the value again for a use from `position` on costs no more than a move now."""
+        return self.recoverable(value) and self.loss(value, position) <= 1
 
     def loss(self, value: Virtual, position: int) -> int:
         """Instructions that it costs to take the value out of its only register before `position`."""
@@ -192,7 +215,11 @@ class Registers:
         for value in values:
             home = self.context.homes.get(value)
             pointer = home.base if home is not None else value
-            if isinstance(pointer, Virtual) and pointer in self.context.lives.bases and self.needed(pointer, position) == NEVER:
+            if (
+                isinstance(pointer, Virtual)
+                and pointer in self.context.lives.bases
+                and self.needed(pointer, position) == NEVER
+            ):
                 self.forget(pointer)
 
     def sweep(self, position: int) -> None:
@@ -205,7 +232,7 @@ class Registers:
         """Bring every home that is needed from now on to where a store to an output cannot change it."""
         needed = [home for home in self.context.homes if self.uses_from(home, self.now) != NEVER]
         while missing := [home for home in needed if home not in self.where and home not in self.slots]:
-            # Loading one may drop another, which can still be read again; what is loaded into a full file is saved for good.
+            # Loading one may drop another, which can be read again; what is loaded when none is free is saved.
             full = not self.free(())
             self.fetch(missing[0], self.take(missing[0], ()))
             if full:
@@ -218,22 +245,24 @@ class Registers:
         return [register for register in self.context.pool if register not in self.held and register not in avoid]
 
     def choose(self, value: Virtual, free: Iterable[Register]) -> Register | None:
-        """Of these registers the best for a value that lives from now on: the one it wishes for, or the first that nothing else claims
-        meanwhile, or the one that is claimed last. None when there is none."""
+        """Of these registers the best for a value that lives from now on: the one it wishes for, or the first that
+        nothing else claims meanwhile, or the one that is claimed last. None when there is none.
+        """
         hints, now = self.hints, self.now
-        wanted = hints.wanted(value)
+        wanted = hints.wanted(value, now)
         best, latest = None, -1
         if wanted is not None:
             free = list(free)
             if wanted in free:
+                if hints.suits(wanted, value, now):
+                    return wanted
                 best, latest = wanted, hints.clash(wanted, value, now)
-        if latest != NEVER:
-            for register in free:
-                clash = hints.clash(register, value, now)
-                if clash > latest:
-                    best, latest = register, clash
-                    if clash == NEVER:
-                        break
+        for register in free:
+            clash = hints.clash(register, value, now)
+            if clash > latest:
+                best, latest = register, clash
+                if clash == NEVER:
+                    break
         return best
 
     def find(self, value: Virtual, avoid: Collection[Register]) -> Register | None:
@@ -242,7 +271,9 @@ class Registers:
         return self.choose(value, (each for each in self.context.pool if each not in held and each not in avoid))
 
     def take(self, value: Virtual, avoid: Collection[Register], since: int | None = None) -> Register:
-        """A register for the value, emptied if none is free; `avoid` keeps what it holds. What is needed from `since` on is saved."""
+        """A register for the value, emptied if none is free; `avoid` keeps what it holds. What is needed from `since`
+        on is saved.
+        """
         register = self.find(value, avoid)
         if register is None:
             since = self.now if since is None else since
@@ -294,7 +325,11 @@ class Registers:
     def spill(self, value: Virtual) -> None:
         """Store the value, which is in a register, in a slot of its own."""
         slot = self.new_slot()
-        self.emit(self.context.machine.store(self.where[value][0], Memory(FRAME, 8 * slot), note=f"spill {value.name or value}"))
+        self.emit(
+            self.context.machine.store(
+                self.where[value][0], Memory(FRAME, 8 * slot), note=f"spill {value.name or value}"
+            )
+        )
         self.slots[value] = slot
 
     def new_slot(self) -> int:
@@ -302,9 +337,7 @@ class Registers:
         for value in [each for each in self.slots if self.needed(each, self.now) == NEVER]:
             del self.slots[value]
         taken = {*self.slots.values(), *self.reserved, *self.busy}
-        slot = next(slot for slot in range(len(taken) + 1) if slot not in taken)
-        self.top = max(self.top, slot + 1)
-        return slot
+        return next(slot for slot in range(len(taken) + 1) if slot not in taken)
 
     def move(self, value: Virtual, into: Register) -> None:
         """Copy a value that is in a register to another one, which is empty."""
@@ -312,7 +345,9 @@ class Registers:
         self.put(into, value)
 
     def fetch(self, value: Virtual, into: Register, *, alone: bool = False) -> None:
-        """Bring a value into an empty register, from another register or from wherever it is; its neighbor too unless `alone`."""
+        """Bring a value into an empty register, from another register or from wherever it is; its neighbor too unless
+        `alone`.
+        """
         machine, slot = self.context.machine, self.slots.get(value)
         number = self.context.constants.get(value)
         if value in self.where:
@@ -338,7 +373,7 @@ class Registers:
         else:
             base = into  # the pointer passes through the register that the word goes to
             self.emit(machine.load(into, Memory(FRAME, 8 * self.slots[home.base]), note=f"reload {home.base.name}"))
-        other = None if alone or base == into else self.neighbor(value)
+        other = None if alone or base == into else neighbor(self, value)
         beside = None if other is None else self.find(other, (into,))
         if other is None or beside is None:
             self.emit(machine.load(into, Memory(base, home.offset), note=value.name))
@@ -347,33 +382,10 @@ class Registers:
         below = self.context.homes[other].offset < home.offset
         pair = (beside, into) if below else (into, beside)
         place = Memory(base, min(home.offset, self.context.homes[other].offset))
-        self.emit(machine.load_pair(*pair, place, note=f"{other.name} {value.name}" if below else f"{value.name} {other.name}"))
+        self.emit(
+            machine.load_pair(
+                *pair, place, note=f"{other.name} {value.name}" if below else f"{value.name} {other.name}"
+            )
+        )
         self.put(into, value)
         self.put(beside, other)
-
-    def neighbor(self, value: Virtual) -> Virtual | None:
-        """The word beside it that should be loaded along: needed, not loaded, and leaving the most pairs among the rest."""
-        if not (self.context.machine.pairs and self.context.policy.pair_ahead):
-            return None
-        home = self.context.homes[value]
-        waiting = {
-            self.context.homes[each].offset: each
-            for each in self.context.lives.bases.get(home.base, ())  # type: ignore[arg-type]
-            if each not in self.where and each not in self.slots and self.uses_from(each, self.now) != NEVER
-        }
-        below = _run(waiting, home.offset, -8)
-        above = _run(waiting, home.offset, 8)
-        choices = []
-        for side, offset, first in ((below, home.offset - 8, home.offset - 8), (above, home.offset + 8, home.offset)):
-            if side and self.context.machine.can_pair(first):
-                other = above if side is below else below
-                choices.append((-((side - 1) // 2 + other // 2), self.uses_from(waiting[offset], self.now), waiting[offset]))
-        return min(choices)[2] if choices else None
-
-
-def _run(waiting: Mapping[int, Virtual], offset: int, step: int) -> int:
-    """How many words in a row wait on one side."""
-    count = 0
-    while offset + step * (count + 1) in waiting:
-        count += 1
-    return count

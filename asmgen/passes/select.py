@@ -8,9 +8,9 @@ is not known when it is made, so selection runs again with it marked (`_Again`),
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from asmgen.contracts import Signature
+from asmgen.contracts import Bytes, Signature
 from asmgen.errors import Source
 from asmgen.routine import Branch, Loop, Part, Routine, Straight
 from asmgen.targets.row import Instruction, Memory, Operand, Virtual
@@ -92,6 +92,7 @@ class Selector:
         self.note = ""
         self.out: list[Instruction] = []
         self.parts: list[Part] = []
+        self.lengths = {p.name: p.contract.length for p in self.signature.parameters if isinstance(p.contract, Bytes)}
         self.arguments = tuple(self.fresh(parameter.name) for parameter in self.signature.parameters)
         self.argument = {
             parameter.name: virtual
@@ -192,9 +193,13 @@ class Selector:
         self.out.append(made)
         return made
 
+    def arranged(self, ops: Sequence[Op | LoopOp]) -> list[Op | LoopOp]:
+        """The order in which operations are selected."""
+        return sink(ops)
+
     def routine(self, target: str) -> Routine:
         """The whole program selected."""
-        ops = sink(self.program.ops)
+        ops = self.arranged(self.program.ops)
         self.count(ops)
         for op in ops:
             if isinstance(op, LoopOp):
@@ -258,10 +263,10 @@ class Selector:
         """Select operations into a straight line of their own."""
         outer, self.out = self.out, []
         self.flags = {}
-        sunk = sink(ops)
-        for op in sunk:
+        arranged = self.arranged(ops)
+        for op in arranged:
             assert isinstance(op, Op)
-            self.one(op, sunk)
+            self.one(op, arranged)
         made, self.out = Straight(tuple(self.out)), outer
         self.flags = {}
         return made
@@ -283,9 +288,27 @@ class Selector:
 
     # ---- operations that are the same everywhere ----
 
-    def op_load(self, op: Op) -> None:
+    def place(self, op: Op) -> tuple[Memory, int]:
+        """Where a word is loaded or stored, and how many bytes of it there are."""
         assert op.place is not None
-        self.homes[self.result(op.outs[0])] = Memory(self.argument[op.place[0]], 8 * op.place[1])
+        name, at = op.place[0], 8 * op.place[1] + op.k
+        left = self.lengths.get(name, at + 8) - at
+        return Memory(self.argument[name], at), min(8, left)
+
+    def op_load(self, op: Op) -> None:
+        memory, size = self.place(op)
+        if size == 8:
+            self.homes[self.result(op.outs[0])] = memory
+            return
+        total: Virtual | None = None
+        for at in reversed(range(size)):
+            made = self.result(op.outs[0]) if at == 0 else self.fresh()
+            self.join_byte(made, total, replace(memory, offset=memory.offset + at))
+            total = made
+
+    def join_byte(self, out: Virtual, total: Virtual | None, memory: Memory) -> None:
+        """out = 256 * total + the byte at `memory`."""
+        raise NotImplementedError
 
     def op_scalar(self, op: Op) -> None:
         assert op.place is not None and isinstance(op.outs[0], Word)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from asmgen.passes.fuse import regions, taken_in
 from asmgen.passes.select import Held, Selector, signed
+from asmgen.passes.weave import Rows, two_flag_rows, weave
 from asmgen.targets import amd64
 from asmgen.targets.row import Instruction, Memory, Operand, Tied, Virtual
 from asmgen.words import MASK, Bit, LoopOp, Op, Program, Term, Word
@@ -35,8 +37,15 @@ class Amd64(Selector):
 
     def __init__(self, program: Program, features: frozenset[str], saved: frozenset[Bit]) -> None:
         super().__init__(program, features, saved)
-        self.merged = taken_in(program, takes)  #: shifts that are part of what reads them
         self.counts = Counter((op.kind, op.k) for ops, _ in regions(program) for op in ops)
+
+        self.rows = two_flag_rows(program, saved) if "adx" in features else Rows()
+        tested = self.rows.tests.values()
+        #: Shifts that are part of what reads them.
+        self.merged = {word: op for word, op in taken_in(program, takes).items() if word not in tested}
+
+    def arranged(self, ops: Sequence[Op | LoopOp]) -> list[Op | LoopOp]:
+        return weave(super().arranged(ops), self.rows.numbers) if self.bmi2 else super().arranged(ops)
 
     @property
     def bmi2(self) -> bool:
@@ -75,6 +84,8 @@ class Amd64(Selector):
     def op_add(self, op: Op) -> None:
         total, carry = op.outs
         x, y = self.order(op.ins[0], op.ins[1])
+        if op in self.rows.second:
+            return self.row_add(op, x, y)
         if len(op.ins) == 3:
             if self.fetch(op.ins[2]):
                 self.emit("cmc")
@@ -84,6 +95,23 @@ class Amd64(Selector):
         else:
             self.right("add", self.tied(x, self.result(total)), y)
         self.defines(carry, "CF")
+
+    def row_add(self, op: Op, x: Term | Bit, y: Term | Bit) -> None:
+        """A sum of a row whose low halves carry in CF and whose high halves carry in OF."""
+        flag, name = ("OF", "adox_rr") if self.rows.second[op] else ("CF", "adcx_rr")
+        total, carry = op.outs
+        if op in self.rows.begins:
+            self.zero = self.fresh("0")
+            self.emit("zero_r", self.zero)
+            test = self.rows.begins[op]
+            if test is not None:
+                # A word less 1, in two's complement, carries just when it is not 0; OF stays 0.
+                self.emit(name, self.tied(test[1], self.fresh("unused")), self.constant(MASK))
+                self.defines(test[0], flag)
+        if len(op.ins) == 3:
+            self.fetch(op.ins[2], flag)
+        self.emit(name, self.tied(x, self.result(total)), self.zero if y == 0 else self.register(y))
+        self.defines(carry, flag)
 
     def copied(self, term: Term | Bit) -> bool:
         """Whether overwriting the word would take a copy first."""
@@ -282,6 +310,8 @@ class Amd64(Selector):
     def op_nonzero(self, op: Op) -> None:
         x = op.ins[0]
         part = self.merged.get(x) if isinstance(x, Word) else None
+        if op.outs[0] in self.rows.tests:
+            return  # the row that begins with it tests it
         if part is not None:
             self.emit("bt_ri", self.register(part.ins[0]), part.k)
             self.defines(op.outs[0], "CF")
@@ -302,10 +332,29 @@ class Amd64(Selector):
         self.flags["CF"] = Held(bit, True)
 
     def op_store(self, op: Op) -> None:
-        assert op.place is not None
-        memory = Memory(self.argument[op.place[0]], 8 * op.place[1])
+        memory, size = self.place(op)
         value = op.ins[0]
-        if isinstance(value, int) and _fits(value):
+        if size < 8:
+            self.store_bytes(memory, size, self.register(value))
+        elif isinstance(value, int) and _fits(value):
             self.emit("mov_mi", memory, signed(value))
         else:
             self.emit("mov_mr", memory, self.register(value))
+
+    def store_bytes(self, memory: Memory, size: int, value: Virtual) -> None:
+        """The low bytes of a word, one by one."""
+        for at in range(size):
+            self.emit("movb_mr", replace(memory, offset=memory.offset + at), value)
+            if at + 1 < size:
+                shifted = self.fresh()
+                self.emit("shr_ri", Tied(value, shifted), 8)
+                value = shifted
+
+    def join_byte(self, out: Virtual, total: Virtual | None, memory: Memory) -> None:
+        if total is None:
+            self.emit("movzbl_rm", out, memory)
+            return
+        byte, moved = self.fresh(), self.fresh()
+        self.emit("movzbl_rm", byte, memory)
+        self.emit("shl_ri", Tied(total, moved), 8)
+        self.emit("or_rr", Tied(moved, out), byte)

@@ -6,10 +6,10 @@ product that only one sum reads becomes part of that sum: shifted operands, MADD
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
-from asmgen.passes.fuse import first_readers, regions, taken_in
+from asmgen.passes.fuse import first_readers, taken_in
 from asmgen.passes.select import Held, Selector
 from asmgen.targets import arm64
 from asmgen.targets.row import Instruction, Memory, Operand, Register, Virtual
@@ -22,9 +22,14 @@ def _immediate(value: int) -> bool:
     return 0 <= value < 4096 or (value % 4096 == 0 and 0 <= value < 1 << 24)
 
 
+def _ones(mask: Term | Bit) -> int:
+    """How many bits a mask of low bits has; 0 of anything else."""
+    return mask.bit_length() if isinstance(mask, int) and mask & (mask + 1) == 0 else 0
+
+
 def takes(reader: Op, op: Op, word: Word) -> bool:
     """Whether the reader can take the operation in: sums a product's low half or a shift, masks a shift right,
-    a constant that is masked a bit, a test the highest bit."""
+    a shift left a mask, a constant that is masked a bit, a test the highest bit."""
     first = reader.ins[0] is word
     if op.kind == "mul":
         low_only = len(op.outs) == 1 or op.outs[1] is None
@@ -34,10 +39,12 @@ def takes(reader: Op, op: Op, word: Word) -> bool:
         return op.kind == "shr" and op.k == 63
     if op.kind == "mask":
         return reader.kind == "and" and isinstance(reader.ins[1], int) and not arm64.is_bitmask(reader.ins[1])
+    if op.kind == "and":
+        return reader.kind == "shl" and 0 < _ones(op.ins[1]) <= 64 - reader.k
     if op.kind not in _SHIFTS or len(reader.ins) != 2:
         return False
     if isinstance(reader.ins[1], int):
-        return op.kind == "shr" and reader.kind == "and" and reader.ins[1] & (reader.ins[1] + 1) == 0
+        return op.kind == "shr" and reader.kind == "and" and _ones(reader.ins[1]) > 0
     return reader.kind in ("add", "or", "xor", "and") or (reader.kind == "sub" and not first)
 
 
@@ -50,9 +57,6 @@ class Arm64(Selector):
         super().__init__(program, features, saved)
         self.merged = taken_in(program, takes)  #: shifts and products that are part of what reads them
         self.borrowed = {bit for bit, op in first_readers(program).items() if op.kind == "sub"}
-        self.factors = Counter(
-            op.ins[1] for ops, _ in regions(program) for op in ops if op.kind == "mul" and isinstance(op.ins[1], int)
-        )
 
     def make(self, name: str, operands: Sequence[Operand]) -> Instruction:
         return arm64.ins(name, *operands, source=self.source, note=self.note)
@@ -73,7 +77,7 @@ class Arm64(Selector):
         suffix = "s" if carry is not None else ""
         if len(op.ins) == 3:
             self.fetch_as(op.ins[2], inverted=False)
-            self.emit(f"adc{suffix}", self.target(total), self.operand(x), self.operand(y))
+            self.carrying(("adc", "sbc"), suffix, total, x, y)
         elif isinstance(x, Word) and x in self.merged:
             self.sum(f"add{suffix}", total, x, y)
         elif isinstance(y, int) and _immediate(y):
@@ -91,7 +95,7 @@ class Arm64(Selector):
         suffix = "s" if borrow is not None else ""
         if len(op.ins) == 3:
             self.fetch_as(op.ins[2], inverted=True)
-            self.emit(f"sbc{suffix}", self.target(difference), self.operand(x), self.operand(y))
+            self.carrying(("sbc", "adc"), suffix, difference, x, y)
         elif isinstance(y, int) and _immediate(y):
             self.emit(f"sub{suffix}", self.target(difference), self.operand(x), y)
         elif isinstance(y, int) and _immediate(-y & MASK):
@@ -99,6 +103,13 @@ class Arm64(Selector):
         else:
             self.sum(f"sub{suffix}", difference, x, y)
         self.defines(borrow, "C", inverted=True)
+
+    def carrying(
+        self, names: tuple[str, str], suffix: str, out: Word | Bit | None, x: Term | Bit, y: Term | Bit
+    ) -> None:
+        """A sum or difference with C in it; adding all ones is subtracting zero, for SBC adds the complement."""
+        name, y = (names[1], 0) if y == MASK else (names[0], y)
+        self.emit(f"{name}{suffix}", self.target(out), self.operand(x), self.operand(y))
 
     def sum(self, name: str, out: Word | Bit | None, x: Term | Bit, y: Term | Bit) -> None:
         """A sum or difference that may take in a shift or product."""
@@ -136,9 +147,9 @@ class Arm64(Selector):
             self.emit("umulh", self.result(high), self.operand(x), self.operand(y))
 
     def multiple(self, out: Word | Bit | None, x: Term | Bit, factor: int) -> bool:
-        """A word times a constant by shifted adds, where that takes no more than a product and its constant would."""
+        """A word times a constant by one or two shifted adds: cheaper than a product on every core."""
         places = [place for place in range(64) if factor >> place & 1]
-        if places[0] != 0 or len(places) > 3 or len(places) - 1 > (2 if self.factors[factor] < 2 else 1):
+        if places[0] != 0 or len(places) > 3:
             return False
         source = total = self.operand(x)
         for index, place in enumerate(places[1:], 2):
@@ -152,7 +163,12 @@ class Arm64(Selector):
     def shift(self, op: Op) -> None:
         if isinstance(op.outs[0], Word) and op.outs[0] in self.merged:
             return
-        self.emit(f"{_SHIFTS[op.kind]}_imm", self.result(op.outs[0]), self.operand(op.ins[0]), op.k)
+        part = self.merged.get(op.ins[0]) if isinstance(op.ins[0], Word) else None
+        if part is not None:
+            width = _ones(part.ins[1])
+            self.emit("ubfiz", self.result(op.outs[0]), self.operand(part.ins[0]), op.k, width)
+        else:
+            self.emit(f"{_SHIFTS[op.kind]}_imm", self.result(op.outs[0]), self.operand(op.ins[0]), op.k)
 
     op_shl = op_shr = op_sar = shift
 
@@ -160,6 +176,8 @@ class Arm64(Selector):
         self.emit("extr", self.result(op.outs[0]), self.operand(op.ins[0]), self.operand(op.ins[1]), op.k)
 
     def op_and(self, op: Op) -> None:
+        if op.outs[0] in self.merged:
+            return
         x, y = op.ins
         part = self.merged.get(x) if isinstance(x, Word) else None
         if part is not None and part.kind == "mask":
@@ -240,6 +258,22 @@ class Arm64(Selector):
         self.flags["C"] = Held(bit, bit in self.borrowed)
 
     def op_store(self, op: Op) -> None:
-        assert op.place is not None
-        memory = Memory(self.argument[op.place[0]], 8 * op.place[1])
-        self.emit("str", self.operand(op.ins[0]), memory)
+        memory, size = self.place(op)
+        if size == 8:
+            self.emit("str", self.operand(op.ins[0]), memory)
+            return
+        value = self.operand(op.ins[0])
+        for at in range(size):
+            self.emit("strb", value, replace(memory, offset=memory.offset + at))
+            if at + 1 < size and value != arm64.XZR:
+                shifted = self.fresh()
+                self.emit("lsr_imm", shifted, value, 8)
+                value = shifted
+
+    def join_byte(self, out: Virtual, total: Virtual | None, memory: Memory) -> None:
+        if total is None:
+            self.emit("ldrb", out, memory)
+            return
+        byte = self.fresh()
+        self.emit("ldrb", byte, memory)
+        self.emit("orr_lsl", out, byte, total, 8)

@@ -11,7 +11,8 @@ from asmgen.targets.row import FRAME, Memory, Register, Virtual
 def shuffle(registers: Registers, wanted: Mapping[Register, Virtual], stored: Mapping[int, Virtual]) -> None:
     """Bring about `wanted` registers and `stored` slots; other registers are empty afterwards.
 
-    What is needed later and named in neither must be in memory already, or be a constant. Slots in `stored` are reserved.
+    What is needed later and named in neither must be in memory already, or be a constant. Slots in `stored` are
+    reserved.
     """
     pointers = _pointers(registers, (*wanted.values(), *stored.values()))
     sources = {*wanted.values(), *stored.values(), *pointers}
@@ -93,7 +94,9 @@ def _spare(registers: Registers, wanted: Mapping[Register, Virtual], register: R
 
 
 def _take_out(registers: Registers, register: Register, avoid: Iterable[Register] = ()) -> None:
-    """Empty a register whose value must go to another one that is not empty yet, or through which words are to be read."""
+    """Empty a register whose value must go to another one that is not empty yet, or through which words are to be
+    read.
+    """
     value = registers.held[register]
     if len(registers.where[value]) == 1:
         free = registers.free(list(avoid))
@@ -131,7 +134,9 @@ def _load(registers: Registers, waiting: Mapping[Register, Virtual]) -> None:
             offset, low, value_low = row.pop(0)
             if row and row[0][0] == offset + 8 and machine.can_pair(offset):
                 _, high, value_high = row.pop(0)
-                registers.emit(machine.load_pair(low, high, Memory(base[0], offset), note=f"{value_low.name} {value_high.name}"))
+                registers.emit(
+                    machine.load_pair(low, high, Memory(base[0], offset), note=f"{value_low.name} {value_high.name}")
+                )
                 registers.put(low, value_low)
                 registers.put(high, value_high)
                 del left[low], left[high]

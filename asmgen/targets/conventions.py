@@ -1,8 +1,8 @@
 """Calling conventions: where arguments arrive, what a routine may change, how the stack lies.
 
 Sources: System V ABI for x86-64, 3.2; Microsoft's x64 calling convention; Procedure Call Standard for the Arm 64-bit
-Architecture (AAPCS64), 6.1 and 6.4; Apple's notes on arm64. Go's assembler fits in as a convention with no argument registers: all lie on
-the stack.
+Architecture (AAPCS64), 6.1 and 6.4; Apple's notes on arm64. Go's assembler fits in as a convention with no argument
+registers: all lie on the stack.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _AAPCS64 = Convention(
     target="arm64",
     arguments=_numbered("x", range(8)),
     result="x0",
-    # x18 belongs to the platform, x29 to whoever walks the stack; x16 and x17 may change between a call and its entry only.
+    # x18 belongs to the platform, x29 to whoever walks the stack; x16 and x17 change between a call and its entry only.
     changed=_numbered("x", [*range(8, 18), *range(7, -1, -1)]),
     preserved=_numbered("x", [*range(19, 29), 30]),
     frame_pointer="x29",
@@ -89,7 +89,9 @@ _DEFAULT = {"amd64": "sysv", "arm64": "aapcs64"}
 
 
 def convention(name: str | None, target: str) -> Convention:
-    """The convention of that name for the target, the target's usual one for None; UsageError for what does not exist."""
+    """The convention of that name for the target, the target's usual one for None; UsageError for what does not
+    exist.
+    """
     chosen = CONVENTIONS.get(name or _DEFAULT.get(target, ""))
     fitting = [each.name for each in CONVENTIONS.values() if each.target == target]
     if chosen is None or chosen.target != target:

@@ -67,31 +67,26 @@ SYMBOL(curve25519_5x51_carry):
 	.cfi_startproc
 	endbr64
 	movl	$51, %eax               /* 0x33 */
-	bzhiq	%rax, (%rsi), %r10      /* (a[0]).low           low, high = zip(*(column.split(51) for column in columns)) */
-	movq	(%rsi), %r11            /* a[0] */
-	shrq	$51, %r11               /* (a[0]).high */
-	bzhiq	%rax, 8(%rsi), %r9      /* (a[1]).low */
-	movq	8(%rsi), %r8            /* a[1] */
-	shrq	$51, %r8                /* (a[1]).high */
-	addq	%r11, %r9               /* (a[1]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 16(%rsi), %r11    /* (a[2]).low           low, high = zip(*(column.split(51) for column in columns)) */
-	movq	16(%rsi), %rcx          /* a[2] */
-	shrq	$51, %rcx               /* (a[2]).high */
-	addq	%r8, %r11               /* (a[2]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 24(%rsi), %r8     /* (a[3]).low           low, high = zip(*(column.split(51) for column in columns)) */
-	movq	24(%rsi), %rdx          /* a[3] */
-	shrq	$51, %rdx               /* (a[3]).high */
-	addq	%rcx, %r8               /* (a[3]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 32(%rsi), %rax    /* (a[4]).low           low, high = zip(*(column.split(51) for column in columns)) */
-	movq	32(%rsi), %rcx          /* a[4] */
-	shrq	$51, %rcx
-	imulq	$19, %rcx, %rcx         /*                      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%rcx, %r10              /* (a[0]).low+.. */
-	addq	%rdx, %rax              /* (a[4]).low+.. */
-	movq	%r10, (%rdi)
-	movq	%r9, 8(%rdi)
-	movq	%r11, 16(%rdi)
-	movq	%r8, 24(%rdi)
+	shrxq	%rax, (%rsi), %r10      /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%rax, 8(%rsi), %r11     /* a[1].high */
+	shrxq	%rax, 16(%rsi), %r9     /* a[2].high */
+	shrxq	%rax, 24(%rsi), %r8     /* a[3].high */
+	shrxq	%rax, 32(%rsi), %rcx
+	imulq	$19, %rcx, %rcx         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, (%rsi), %rdx      /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rcx, %rdx              /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 8(%rsi), %rcx     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r10, %rcx              /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 16(%rsi), %r10    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r11, %r10              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 24(%rsi), %r11    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r9, %r11               /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 32(%rsi), %rax    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r8, %rax               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movq	%rdx, (%rdi)
+	movq	%rcx, 8(%rdi)
+	movq	%r10, 16(%rdi)
+	movq	%r11, 24(%rdi)
 	movq	%rax, 32(%rdi)
 	ret
 	.cfi_endproc
@@ -147,111 +142,111 @@ SYMBOL(curve25519_5x51_mul):
 	movq	8(%rsi), %rdx           /* a[1] */
 	movq	%rdi, (%rsp)            /* spill out */
 	mulxq	(%rax), %rdi, %r15      /* a1b0.hi */
-	addq	%rdi, %r8               /* a0b1.lo+.. */
-	adcq	%r15, %r9               /* a0b1.hi+.. */
+	addq	%rdi, %r8               /* a0b1.lo.. */
+	adcq	%r15, %r9               /* a0b1.hi.. */
 	mulxq	8(%rax), %r15, %rdi     /* a1b1.hi */
-	addq	%r15, %rbx              /* a0b2.lo+.. */
-	adcq	%rdi, %rcx              /* a0b2.hi+.. */
+	addq	%r15, %rbx              /* a0b2.lo.. */
+	adcq	%rdi, %rcx              /* a0b2.hi.. */
 	mulxq	16(%rax), %r15, %rdi    /* a1b2.hi */
-	addq	%r15, %r12              /* a0b3.lo+.. */
-	adcq	%rdi, %rbp              /* a0b3.hi+.. */
+	addq	%r15, %r12              /* a0b3.lo.. */
+	adcq	%rdi, %rbp              /* a0b3.hi.. */
 	mulxq	24(%rax), %r15, %rdi    /* a1b3.hi */
-	addq	%r15, %r14              /* a0b4.lo+.. */
-	adcq	%rdi, %r13              /* a0b4.hi+.. */
+	addq	%r15, %r14              /* a0b4.lo.. */
+	adcq	%rdi, %r13              /* a0b4.hi.. */
 	imulq	$19, %rdx, %rdx
 	mulxq	32(%rax), %rdi, %rdx    /* a1x19b4.hi */
-	addq	%rdi, %r11              /* a0b0.lo+.. */
-	adcq	%rdx, %r10              /* a0b0.hi+.. */
+	addq	%rdi, %r11              /* a0b0.lo.. */
+	adcq	%rdx, %r10              /* a0b0.hi.. */
 	movq	16(%rsi), %rdx          /* a[2] */
 	mulxq	(%rax), %r15, %rdi      /* a2b0.hi */
-	addq	%r15, %rbx              /* a0b2.lo+.. */
-	adcq	%rdi, %rcx              /* a0b2.hi+.. */
+	addq	%r15, %rbx              /* a0b2.lo.. */
+	adcq	%rdi, %rcx              /* a0b2.hi.. */
 	mulxq	8(%rax), %r15, %rdi     /* a2b1.hi */
-	addq	%r15, %r12              /* a0b3.lo+.. */
-	adcq	%rdi, %rbp              /* a0b3.hi+.. */
+	addq	%r15, %r12              /* a0b3.lo.. */
+	adcq	%rdi, %rbp              /* a0b3.hi.. */
 	mulxq	16(%rax), %r15, %rdi    /* a2b2.hi */
-	addq	%r15, %r14              /* a0b4.lo+.. */
-	adcq	%rdi, %r13              /* a0b4.hi+.. */
+	addq	%r15, %r14              /* a0b4.lo.. */
+	adcq	%rdi, %r13              /* a0b4.hi.. */
 	imulq	$19, %rdx, %rdx         /* a2x19 */
 	mulxq	24(%rax), %r15, %rdi    /* a2x19b3.hi */
-	addq	%r15, %r11              /* a0b0.lo+.. */
-	adcq	%rdi, %r10              /* a0b0.hi+.. */
+	addq	%r15, %r11              /* a0b0.lo.. */
+	adcq	%rdi, %r10              /* a0b0.hi.. */
 	mulxq	32(%rax), %rdi, %rdx    /* a2x19b4.hi */
-	addq	%rdi, %r8               /* a0b1.lo+.. */
-	adcq	%rdx, %r9               /* a0b1.hi+.. */
+	addq	%rdi, %r8               /* a0b1.lo.. */
+	adcq	%rdx, %r9               /* a0b1.hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
 	mulxq	(%rax), %r15, %rdi      /* a3b0.hi */
-	addq	%r15, %r12              /* a0b3.lo+.. */
-	adcq	%rdi, %rbp              /* a0b3.hi+.. */
+	addq	%r15, %r12              /* a0b3.lo.. */
+	adcq	%rdi, %rbp              /* a0b3.hi.. */
 	mulxq	8(%rax), %r15, %rdi     /* a3b1.hi */
-	addq	%r15, %r14              /* a0b4.lo+.. */
-	adcq	%rdi, %r13              /* a0b4.hi+.. */
+	addq	%r15, %r14              /* a0b4.lo.. */
+	adcq	%rdi, %r13              /* a0b4.hi.. */
 	imulq	$19, %rdx, %rdx         /* a3x19 */
 	mulxq	16(%rax), %r15, %rdi    /* a3x19b2.hi */
-	addq	%r15, %r11              /* a0b0.lo+.. */
-	adcq	%rdi, %r10              /* a0b0.hi+.. */
+	addq	%r15, %r11              /* a0b0.lo.. */
+	adcq	%rdi, %r10              /* a0b0.hi.. */
 	mulxq	24(%rax), %r15, %rdi    /* a3x19b3.hi */
-	addq	%r15, %r8               /* a0b1.lo+.. */
-	adcq	%rdi, %r9               /* a0b1.hi+.. */
+	addq	%r15, %r8               /* a0b1.lo.. */
+	adcq	%rdi, %r9               /* a0b1.hi.. */
 	mulxq	32(%rax), %rdi, %rdx    /* a3x19b4.hi */
-	addq	%rdi, %rbx              /* a0b2.lo+.. */
-	adcq	%rdx, %rcx              /* a0b2.hi+.. */
+	addq	%rdi, %rbx              /* a0b2.lo.. */
+	adcq	%rdx, %rcx              /* a0b2.hi.. */
 	movq	(%rax), %rdx            /* b[0] */
 	mulxq	32(%rsi), %rdi, %rdx    /* a4b0.hi */
-	addq	%rdi, %r14              /* a0b4.lo+.. */
-	adcq	%rdx, %r13              /* a0b4.hi+.. */
+	addq	%rdi, %r14              /* a0b4.lo.. */
+	adcq	%rdx, %r13              /* a0b4.hi.. */
 	imulq	$19, 32(%rsi), %rdx     /* a4x19 */
 	mulxq	8(%rax), %rdi, %rsi     /* a4x19b1.hi */
-	addq	%rdi, %r11              /* a0b0.lo+.. */
-	adcq	%rsi, %r10              /* a0b0.hi+.. */
+	addq	%rdi, %r11              /* a0b0.lo.. */
+	adcq	%rsi, %r10              /* a0b0.hi.. */
 	mulxq	16(%rax), %rdi, %rsi    /* a4x19b2.hi */
-	addq	%rdi, %r8               /* a0b1.lo+.. */
-	adcq	%rsi, %r9               /* a0b1.hi+.. */
-	mulxq	24(%rax), %rdi, %rsi    /* a4x19b3.hi */
-	addq	%rdi, %rbx              /* a0b2.lo+.. */
-	adcq	%rsi, %rcx              /* a0b2.hi+.. */
-	mulxq	32(%rax), %rdx, %rax    /* a4x19b4.hi */
-	addq	%rdx, %r12              /* a0b3.lo+.. */
-	adcq	%rax, %rbp              /* a0b3.hi+.. */
-	shldq	$13, %r11, %r10         /* (a0b0.lo+..).high    low, high = zip(*(column.split(51) for column in columns)) */
-	shldq	$13, %r8, %r9           /* (a0b1.lo+..).high */
-	shldq	$13, %rbx, %rcx         /* (a0b2.lo+..).high */
-	shldq	$13, %r12, %rbp         /* (a0b3.lo+..).high */
-	shldq	$13, %r14, %r13
-	imulq	$19, %r13, %rax         /* (a0b4.lo+..).high    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %rdx  /* 0x7ffffffffffff */
-	andq	%rdx, %r11              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rax, %r11              /* (a0b0.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %r8               /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r10, %r8               /* (a0b1.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %rbx              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r9, %rbx               /* (a0b2.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %r12              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rcx, %r12              /* (a0b3.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %r14              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rbp, %r14              /* (a0b4.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movl	$51, %eax               /* 0x33 */
-	shrxq	%rax, %r11, %r10        /* ((a0b0.lo+..).low+..).high low, high = zip(*(column.split(51) for column in columns)) */
-	shrxq	%rax, %r8, %r9          /* ((a0b1.lo+..).low+..).high */
-	shrxq	%rax, %rbx, %rcx        /* ((a0b2.lo+..).low+..).high */
-	shrxq	%rax, %r12, %rsi        /* ((a0b3.lo+..).low+..).high */
-	shrxq	%rax, %r14, %rax
-	imulq	$19, %rax, %rax         /* %v131                return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %r11              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rax, %r11              /* ((a0b0.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %r8               /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r10, %r8               /* ((a0b1.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %rbx              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r9, %rbx               /* ((a0b2.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %r12              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rcx, %r12              /* ((a0b3.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %r14              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rsi, %r14              /* ((a0b4.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rdi, %r8               /* a0b1.lo.. */
+	adcq	%rsi, %r9               /* a0b1.hi.. */
+	shldq	$13, %r11, %r10         /* a0b0.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	mulxq	24(%rax), %rdi, %rsi    /* a4x19b3.hi           columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	addq	%rdi, %rbx              /* a0b2.lo.. */
+	adcq	%rsi, %rcx              /* a0b2.hi.. */
+	shldq	$13, %r8, %r9           /* a0b1.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %rbx, %rcx         /* a0b2.lo...high */
+	mulxq	32(%rax), %rsi, %rdx    /* a4x19b4.hi           columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	addq	%rsi, %r12              /* a0b3.lo.. */
+	adcq	%rdx, %rbp              /* a0b3.hi.. */
+	shldq	$13, %r14, %r13         /* a0b4.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %rax  /* 0x7ffffffffffff */
+	andq	%rax, %r11              /* a0b0.lo...low */
+	andq	%rax, %r8               /* a0b1.lo...low */
+	shldq	$13, %r12, %rbp         /* a0b3.lo...high */
+	addq	%r10, %r8               /* a0b1.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rax, %rbx              /* a0b2.lo...low        low, high = zip(*(column.split(51) for column in columns)) */
+	imulq	$19, %r13, %r10         /* a0b4.lo...high       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r9, %rbx               /* a0b2.lo...low.. */
+	andq	%rax, %r12              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rcx, %r12              /* a0b3.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r10, %r11              /* a0b0.lo...low.. */
+	andq	%rax, %r14              /* a0b4.lo...low        low, high = zip(*(column.split(51) for column in columns)) */
+	movl	$51, %r10d              /* 0x33 */
+	shrxq	%r10, %r8, %r9          /* a0b1.lo...low...high */
+	shrxq	%r10, %rbx, %rcx        /* a0b2.lo...low...high */
+	shrxq	%r10, %r12, %rdx        /* a0b3.lo...low...high */
+	addq	%rbp, %r14              /* a0b4.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shrxq	%r10, %r11, %rsi        /* a0b0.lo...low...high low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rax, %r8               /* a0b1.lo...low...low */
+	andq	%rax, %rbx              /* a0b2.lo...low...low */
+	shrxq	%r10, %r14, %r10        /* a0b4.lo...low...high */
+	andq	%rax, %r11              /* a0b0.lo...low...low */
+	addq	%rsi, %r8               /* a0b1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r9, %rbx               /* a0b2.lo...low...low.. */
+	imulq	$19, %r10, %r10         /* %v131 */
+	andq	%rax, %r12              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rcx, %r12              /* a0b3.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r10, %r11              /* a0b0.lo...low...low.. */
+	andq	%rax, %r14              /* a0b4.lo...low...low  low, high = zip(*(column.split(51) for column in columns)) */
 	movq	(%rsp), %rax            /* out */
-	movq	%r11, (%rax)
-	movq	%r8, 8(%rax)
+	movq	%r8, 8(%rax)            /*                      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%rbx, 16(%rax)
 	movq	%r12, 24(%rax)
+	addq	%rdx, %r14              /* a0b4.lo...low...low.. */
+	movq	%r11, (%rax)
 	movq	%r14, 32(%rax)
 	addq	$8, %rsp
 	.cfi_def_cfa_offset 56
@@ -287,7 +282,7 @@ SYMBOL(curve25519_5x51_mul):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13
- * stack   72 bytes
+ * stack   64 bytes
  * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(curve25519_5x51_sqr)
@@ -309,8 +304,8 @@ SYMBOL(curve25519_5x51_sqr):
 	pushq	%r13                    /* save */
 	.cfi_def_cfa_offset 40
 	.cfi_offset %r13, -40
-	subq	$40, %rsp               /* slots */
-	.cfi_def_cfa_offset 80
+	subq	$32, %rsp               /* slots */
+	.cfi_def_cfa_offset 72
 	movq	(%rsi), %rdx            /* a[0] */
 	mulxq	%rdx, %r10, %rax        /* rax=a0a0.hi r10=a0a0.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	shlq	$1, %rdx                /* a0x2 */
@@ -324,92 +319,89 @@ SYMBOL(curve25519_5x51_sqr):
 	movq	16(%rsi), %rdx          /* a[2] */
 	movq	%r11, 8(%rsp)           /* spill a0x2a1.hi */
 	mulxq	%r12, %r11, %r12        /* a0x2a2.hi */
-	addq	%r11, %rdi              /* a1a1.lo+.. */
-	adcq	%r12, %r13              /* a1a1.hi+.. */
+	addq	%r11, %rdi              /* a1a1.lo.. */
+	adcq	%r12, %r13              /* a1a1.hi.. */
 	movq	8(%rsi), %r11           /* a[1] */
 	shlq	$1, %r11                /* a1x2 */
-	movq	%r13, 16(%rsp)          /* spill a1a1.hi+.. */
+	movq	%r13, 16(%rsp)          /* spill a1a1.hi.. */
 	mulxq	%r11, %r13, %r12        /* a1x2a2.hi */
-	addq	%r13, %rcx              /* a0x2a3.lo+.. */
-	adcq	%r12, %r8               /* a0x2a3.hi+.. */
-	movq	%rdx, %r12              /* a[2] */
+	addq	%r13, %rcx              /* a0x2a3.lo.. */
+	adcq	%r12, %r8               /* a0x2a3.hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	movq	%r8, 24(%rsp)           /* spill a0x2a3.hi+.. */
-	mulxq	%r11, %r8, %r13         /* a1x2a3.hi */
-	addq	%r8, %rbp               /* a0x2a4.lo+.. */
-	adcq	%r13, %rbx              /* a0x2a4.hi+.. */
-	imulq	$19, 32(%rsi), %r8      /* a4x19 */
-	movq	%rdx, %r13              /* a[3] */
+	mulxq	%r11, %r13, %r12        /* a1x2a3.hi */
+	addq	%r13, %rbp              /* a0x2a4.lo.. */
+	adcq	%r12, %rbx              /* a0x2a4.hi.. */
+	imulq	$19, 32(%rsi), %r12     /* a4x19 */
 	movq	%r11, %rdx              /* a1x2 */
-	mulxq	%r8, %rdx, %r11         /* a1x2a4x19.hi */
-	addq	%rdx, %r10              /* a0a0.lo+.. */
-	adcq	%r11, %rax              /* a0a0.hi+.. */
-	movq	%r12, %rdx              /* a[2] */
-	movq	%rcx, 32(%rsp)          /* spill a0x2a3.lo+.. */
-	mulxq	%r12, %rcx, %r11        /* a2a2.hi */
-	addq	%rcx, %rbp              /* a0x2a4.lo+.. */
-	adcq	%r11, %rbx              /* a0x2a4.hi+.. */
+	mulxq	%r12, %rdx, %r11        /* a1x2a4x19.hi */
+	addq	%rdx, %r10              /* a0a0.lo.. */
+	adcq	%r11, %rax              /* a0a0.hi.. */
+	movq	16(%rsi), %rdx          /* a[2] */
+	mulxq	%rdx, %r13, %r11        /* a2a2.hi */
+	addq	%r13, %rbp              /* a0x2a4.lo.. */
+	adcq	%r11, %rbx              /* a0x2a4.hi.. */
 	shlq	$1, %rdx                /* a2x2 */
-	imulq	$19, %r13, %r11         /* a3x19 */
-	mulxq	%r11, %r12, %rcx        /* a2x2a3x19.hi */
-	addq	%r12, %r10              /* a0a0.lo+.. */
-	adcq	%rcx, %rax              /* a0a0.hi+.. */
-	mulxq	%r8, %rdx, %rcx         /* a2x2a4x19.hi */
-	addq	%rdx, %r9               /* a0x2a1.lo+.. */
-	adcq	8(%rsp), %rcx           /* a0x2a1.hi+.. */
-	movq	%r11, %rdx              /* a3x19 */
-	mulxq	%r13, %rdx, %r11        /* a3a3x19.hi */
-	addq	%rdx, %r9               /* a0x2a1.lo+.. */
-	adcq	%r11, %rcx              /* a0x2a1.hi+.. */
-	shlq	$1, %r13                /* a3x2 */
-	movq	%r8, %rdx               /* a4x19 */
-	mulxq	%r13, %r12, %r11        /* a3x2a4x19.hi */
-	addq	%r12, %rdi              /* a1a1.lo+.. */
-	adcq	16(%rsp), %r11          /* a1a1.hi+.. */
-	mulxq	32(%rsi), %rdx, %r8     /* a4a4x19.hi */
-	addq	32(%rsp), %rdx          /* a0x2a3.lo+.. */
-	adcq	24(%rsp), %r8           /* a0x2a3.hi+.. */
-	shldq	$13, %r10, %rax         /* (a0a0.lo+..).high    low, high = zip(*(column.split(51) for column in columns)) */
-	shldq	$13, %r9, %rcx          /* (a0x2a1.lo+..).high */
-	shldq	$13, %rdi, %r11         /* (a1a1.lo+..).high */
-	shldq	$13, %rdx, %r8          /* (a0x2a3.lo+..).high */
+	imulq	$19, 24(%rsi), %r11     /* a3x19 */
+	movq	%r8, 24(%rsp)           /* spill a0x2a3.hi.. */
+	mulxq	%r11, %r8, %r13         /* a2x2a3x19.hi */
+	addq	%r8, %r10               /* a0a0.lo.. */
+	adcq	%r13, %rax              /* a0a0.hi.. */
+	mulxq	%r12, %rdx, %r8         /* a2x2a4x19.hi */
+	addq	%rdx, %r9               /* a0x2a1.lo.. */
+	adcq	8(%rsp), %r8            /* a0x2a1.hi.. */
+	movq	24(%rsi), %rdx          /* a[3] */
+	mulxq	%r11, %r13, %r11        /* a3a3x19.hi */
+	addq	%r13, %r9               /* a0x2a1.lo.. */
+	adcq	%r11, %r8               /* a0x2a1.hi.. */
+	shlq	$1, %rdx
+	mulxq	%r12, %rdx, %r11        /* a3x2a4x19.hi */
+	addq	%rdx, %rdi              /* a1a1.lo.. */
+	adcq	16(%rsp), %r11          /* a1a1.hi.. */
+	movq	32(%rsi), %rdx          /* a[4] */
+	mulxq	%r12, %r12, %rdx        /* a4a4x19.hi */
+	addq	%r12, %rcx              /* a0x2a3.lo.. */
+	adcq	24(%rsp), %rdx          /* a0x2a3.hi.. */
+	shldq	$13, %r10, %rax         /* a0a0.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %r9, %r8           /* a0x2a1.lo...high */
+	shldq	$13, %rdi, %r11         /* a1a1.lo...high */
+	shldq	$13, %rcx, %rdx         /* a0x2a3.lo...high */
 	shldq	$13, %rbp, %rbx
-	imulq	$19, %rbx, %rsi         /* %v69                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	imulq	$19, %rbx, %rsi         /* a0x2a4.lo...high     return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movabsq	$0x7ffffffffffff, %rbx  /* 0x7ffffffffffff */
 	andq	%rbx, %r10              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rsi, %r10              /* (a0a0.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rsi, %r10              /* a0a0.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rbx, %r9               /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rax, %r9               /* (a0x2a1.lo+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rax, %r9               /* a0x2a1.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rbx, %rdi              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rcx, %rdi              /* (a1a1.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %rdx              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r11, %rdx              /* (a0x2a3.lo+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r8, %rdi               /* a1a1.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rbx, %rcx              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r11, %rcx              /* a0x2a3.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rbx, %rbp              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r8, %rbp               /* (a0x2a4.lo+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rdx, %rbp              /* a0x2a4.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movl	$51, %eax               /* 0x33 */
-	shrxq	%rax, %r10, %r11        /* ((a0a0.lo+..).low+..).high low, high = zip(*(column.split(51) for column in columns)) */
-	shrxq	%rax, %r9, %r8          /* ((a0x2a1.lo+..).low+..).high */
-	shrxq	%rax, %rdi, %rcx        /* ((a1a1.lo+..).low+..).high */
-	shrxq	%rax, %rdx, %rsi        /* ((a0x2a3.lo+..).low+..).high */
+	shrxq	%rax, %r10, %r11        /* a0a0.lo...low...high low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%rax, %r9, %r8          /* a0x2a1.lo...low...high */
+	shrxq	%rax, %rdi, %rdx        /* a1a1.lo...low...high */
+	shrxq	%rax, %rcx, %rsi        /* a0x2a3.lo...low...high */
 	shrxq	%rax, %rbp, %rax
 	imulq	$19, %rax, %rax         /* %v87                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rbx, %r10              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rax, %r10              /* ((a0a0.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rax, %r10              /* a0a0.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rbx, %r9               /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r11, %r9               /* ((a0x2a1.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r11, %r9               /* a0x2a1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rbx, %rdi              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r8, %rdi               /* ((a1a1.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %rdx              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rcx, %rdx              /* ((a0x2a3.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r8, %rdi               /* a1a1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rbx, %rcx              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rdx, %rcx              /* a0x2a3.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rbx, %rbp              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rsi, %rbp              /* ((a0x2a4.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rsi, %rbp              /* a0x2a4.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	(%rsp), %rax            /* out */
 	movq	%r10, (%rax)
 	movq	%r9, 8(%rax)
 	movq	%rdi, 16(%rax)
-	movq	%rdx, 24(%rax)
+	movq	%rcx, 24(%rax)
 	movq	%rbp, 32(%rax)
-	addq	$40, %rsp
+	addq	$32, %rsp
 	.cfi_def_cfa_offset 40
 	popq	%r13                    /* restore */
 	.cfi_def_cfa_offset 32
@@ -439,7 +431,7 @@ SYMBOL(curve25519_5x51_sqr):
  * args    out in rdi, a in rsi, n in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   80 bytes
+ * stack   88 bytes
  * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(curve25519_5x51_square_n)
@@ -467,141 +459,135 @@ SYMBOL(curve25519_5x51_square_n):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	subq	$32, %rsp               /* slots */
-	.cfi_def_cfa_offset 88
-	movq	(%rsi), %rax            /* a[0] */
-	movq	8(%rsi), %r10           /* a[1] */
-	movq	16(%rsi), %r11          /* a[2] */
-	movq	24(%rsi), %r9           /* a[3] */
-	movq	32(%rsi), %r8           /* a[4] */
+	subq	$40, %rsp               /* slots */
+	.cfi_def_cfa_offset 96
+	movq	%rdi, (%rsp)            /* spill out */
 	testq	%rdx, %rdx
 	jz	LOCAL(square_n_none)
-	movq	%rdi, (%rsp)            /* keep out */
 	movq	%rdx, 8(%rsp)           /* keep n */
+	movq	(%rsi), %rdx            /* a[0] */
+	movq	8(%rsi), %rax           /* a[1] */
+	movq	16(%rsi), %r10          /* a[2] */
+	movq	24(%rsi), %r11          /* a[3] */
+	movq	32(%rsi), %r9           /* s4 */
 LOCAL(square_n_loop3):
-	movq	%rax, %rdx              /* s0 */
-	mulxq	%rax, %rsi, %rcx        /* rcx=s0s0.hi rsi=s0s0.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	shlq	$1, %rax                /* s0x2 */
-	movq	%rax, %rdx              /* s0x2 */
-	mulxq	%r10, %rbx, %rdi        /* rdi=s0x2s1.hi rbx=s0x2s1.lo */
-	mulxq	%r9, %r12, %rbp         /* rbp=s0x2s3.hi r12=s0x2s3.lo */
-	mulxq	%r8, %r14, %r13         /* r13=s0x2s4.hi r14=s0x2s4.lo */
-	movq	%r10, %rdx              /* s1 */
-	movq	%rdi, 16(%rsp)          /* spill s0x2s1.hi */
-	mulxq	%r10, %rdi, %r15        /* r15=s1s1.hi rdi=s1s1.lo */
-	movq	%r11, %rdx              /* s2 */
-	mulxq	%rax, %r11, %rax        /* s0x2s2.hi */
-	addq	%rdi, %r11              /* s1s1.lo+.. */
-	adcq	%rax, %r15              /* s1s1.hi+.. */
-	shlq	$1, %r10                /* s1x2 */
-	mulxq	%r10, %rdi, %rax        /* s1x2s2.hi */
-	addq	%rdi, %r12              /* s0x2s3.lo+.. */
-	adcq	%rax, %rbp              /* s0x2s3.hi+.. */
-	movq	%rdx, %rax              /* s2 */
-	movq	%r10, %rdx              /* s1x2 */
-	movq	%rbp, 24(%rsp)          /* spill s0x2s3.hi+.. */
-	mulxq	%r9, %rbp, %rdi         /* s1x2s3.hi */
-	addq	%rbp, %r14              /* s0x2s4.lo+.. */
-	adcq	%rdi, %r13              /* s0x2s4.hi+.. */
-	imulq	$19, %r8, %rdi          /* s4x19 */
-	mulxq	%rdi, %rdx, %r10        /* s1x2s4x19.hi */
-	addq	%rdx, %rsi              /* s0s0.lo+.. */
-	adcq	%r10, %rcx              /* s0s0.hi+.. */
-	movq	%rax, %rdx              /* s2 */
-	mulxq	%rax, %rbp, %r10        /* s2s2.hi */
-	addq	%rbp, %r14              /* s0x2s4.lo+.. */
-	adcq	%r10, %r13              /* s0x2s4.hi+.. */
+	mulxq	%rdx, %rcx, %r8         /* r8=s0s0.hi rcx=s0s0.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	shlq	$1, %rdx                /* s0x2 */
+	mulxq	%rax, %rdi, %rsi        /* rsi=s0x2s1.hi rdi=s0x2s1.lo */
+	mulxq	%r11, %rbp, %rbx        /* rbx=s0x2s3.hi rbp=s0x2s3.lo */
+	mulxq	%r9, %r13, %r12         /* r12=s0x2s4.hi r13=s0x2s4.lo */
+	movq	%rdx, %r14              /* s0x2 */
+	movq	%rax, %rdx              /* s1 */
+	movq	%rsi, 16(%rsp)          /* spill s0x2s1.hi */
+	mulxq	%rax, %rsi, %r15        /* r15=s1s1.hi rsi=s1s1.lo */
+	shlq	$1, %rax                /* s1x2 */
+	movq	%r10, %rdx              /* s2 */
+	mulxq	%r14, %r10, %r14        /* s0x2s2.hi */
+	addq	%rsi, %r10              /* s1s1.lo.. */
+	adcq	%r14, %r15              /* s1s1.hi.. */
+	imulq	$19, %r9, %rsi          /* s4x19 */
+	movq	%r9, 24(%rsp)           /* spill s4 */
+	mulxq	%rax, %r9, %r14         /* s1x2s2.hi */
+	addq	%r9, %rbp               /* s0x2s3.lo.. */
+	adcq	%r14, %rbx              /* s0x2s3.hi.. */
+	movq	%rdx, %r9               /* s2 */
+	movq	%rax, %rdx              /* s1x2 */
+	movq	%rbx, 32(%rsp)          /* spill s0x2s3.hi.. */
+	mulxq	%r11, %rbx, %r14        /* s1x2s3.hi */
+	addq	%rbx, %r13              /* s0x2s4.lo.. */
+	adcq	%r14, %r12              /* s0x2s4.hi.. */
+	mulxq	%rsi, %rdx, %rax        /* s1x2s4x19.hi */
+	addq	%rdx, %rcx              /* s0s0.lo.. */
+	adcq	%rax, %r8               /* s0s0.hi.. */
+	imulq	$19, %r11, %rax         /* s3x19 */
+	movq	%r9, %rdx               /* s2 */
+	mulxq	%r9, %r14, %rbx         /* s2s2.hi */
+	addq	%r14, %r13              /* s0x2s4.lo.. */
+	adcq	%rbx, %r12              /* s0x2s4.hi.. */
 	shlq	$1, %rdx                /* s2x2 */
-	imulq	$19, %r9, %rax          /* s3x19 */
-	mulxq	%rax, %rbp, %r10        /* s2x2s3x19.hi */
-	addq	%rbp, %rsi              /* s0s0.lo+.. */
-	adcq	%r10, %rcx              /* s0s0.hi+.. */
-	mulxq	%rdi, %rdx, %r10        /* s2x2s4x19.hi */
-	addq	%rdx, %rbx              /* s0x2s1.lo+.. */
-	adcq	16(%rsp), %r10          /* s0x2s1.hi+.. */
+	mulxq	%rax, %rbx, %r9         /* s2x2s3x19.hi */
+	addq	%rbx, %rcx              /* s0s0.lo.. */
+	adcq	%r9, %r8                /* s0s0.hi.. */
+	mulxq	%rsi, %rdx, %r9         /* s2x2s4x19.hi */
+	addq	%rdx, %rdi              /* s0x2s1.lo.. */
+	adcq	16(%rsp), %r9           /* s0x2s1.hi.. */
 	movq	%rax, %rdx              /* s3x19 */
-	mulxq	%r9, %rdx, %rax         /* s3s3x19.hi */
-	addq	%rdx, %rbx              /* s0x2s1.lo+.. */
-	adcq	%rax, %r10              /* s0x2s1.hi+.. */
-	shlq	$1, %r9                 /* s3x2 */
-	movq	%rdi, %rdx              /* s4x19 */
-	mulxq	%r9, %r9, %rax          /* s3x2s4x19.hi */
-	addq	%r9, %r11               /* s1s1.lo+.. */
-	adcq	%rax, %r15              /* s1s1.hi+.. */
-	mulxq	%r8, %r9, %rax          /* s4s4x19.hi */
-	addq	%r12, %r9               /* s0x2s3.lo+.. */
-	adcq	24(%rsp), %rax          /* s0x2s3.hi+.. */
-	shldq	$13, %rsi, %rcx         /* (s0s0.lo+..).high    low, high = zip(*(column.split(51) for column in columns)) */
-	shldq	$13, %rbx, %r10         /* (s0x2s1.lo+..).high */
-	shldq	$13, %r11, %r15         /* (s1s1.lo+..).high */
-	shldq	$13, %r9, %rax          /* (s0x2s3.lo+..).high */
-	shldq	$13, %r14, %r13
-	imulq	$19, %r13, %r8          /* %v75                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	mulxq	%r11, %rdx, %rax        /* s3s3x19.hi */
+	addq	%rdx, %rdi              /* s0x2s1.lo.. */
+	adcq	%rax, %r9               /* s0x2s1.hi.. */
+	shlq	$1, %r11                /* s3x2 */
+	shldq	$13, %rcx, %r8          /* s0s0.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	movq	%rsi, %rdx              /* s4x19 */
+	mulxq	%r11, %r11, %rax        /* s3x2s4x19.hi         columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	addq	%r11, %r10              /* s1s1.lo.. */
+	adcq	%rax, %r15              /* s1s1.hi.. */
+	mulxq	24(%rsp), %r11, %rax    /* s4s4x19.hi */
+	addq	%rbp, %r11              /* s0x2s3.lo.. */
+	adcq	32(%rsp), %rax          /* s0x2s3.hi.. */
+	shldq	$13, %rdi, %r9          /* s0x2s1.lo...high     low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %r10, %r15         /* s1s1.lo...high */
+	shldq	$13, %r13, %r12         /* s0x2s4.lo...high */
 	movabsq	$0x7ffffffffffff, %rdx  /* 0x7ffffffffffff */
-	andq	%rdx, %rsi              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r8, %rsi               /* (s0s0.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %rbx              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rcx, %rbx              /* (s0x2s1.lo+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rdx, %rcx              /* s0s0.lo...low */
+	shldq	$13, %r11, %rax         /* s0x2s3.lo...high */
+	imulq	$19, %r12, %rsi         /* s0x2s4.lo...high     return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rdx, %rdi              /* s0x2s1.lo...low      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rdx, %r10              /* s1s1.lo...low */
+	addq	%r8, %rdi               /* s0x2s1.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r9, %r10               /* s1s1.lo...low.. */
 	andq	%rdx, %r11              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r10, %r11              /* (s1s1.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %r9               /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r15, %r9               /* (s0x2s3.lo+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %r14              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rax, %r14              /* (s0x2s4.lo+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movl	$51, %eax               /* 0x33 */
-	shrxq	%rax, %rsi, %r10        /* ((s0s0.lo+..).low+..).high low, high = zip(*(column.split(51) for column in columns)) */
-	shrxq	%rax, %rbx, %r8         /* ((s0x2s1.lo+..).low+..).high */
-	shrxq	%rax, %r11, %rcx        /* ((s1s1.lo+..).low+..).high */
-	shrxq	%rax, %r9, %rdi         /* ((s0x2s3.lo+..).low+..).high */
-	shrxq	%rax, %r14, %rbp
-	imulq	$19, %rbp, %rbp         /* %v93                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %rsi              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rbp, %rsi              /* ((s0s0.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %rbx              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rbx, %r10              /* ((s0x2s1.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r15, %r11              /* s0x2s3.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rsi, %rcx              /* s0s0.lo...low.. */
+	andq	%rdx, %r13              /* s0x2s4.lo...low      low, high = zip(*(column.split(51) for column in columns)) */
+	movl	$51, %r9d               /* 0x33 */
+	shrxq	%r9, %rdi, %r8          /* s0x2s1.lo...low...high */
+	shrxq	%r9, %r10, %rsi         /* s1s1.lo...low...high */
+	shrxq	%r9, %r11, %rbx         /* s0x2s3.lo...low...high */
+	addq	%rax, %r13              /* s0x2s4.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shrxq	%r9, %rcx, %rax         /* s0s0.lo...low...high low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rdx, %rdi              /* s0x2s1.lo...low...low */
+	andq	%rdx, %r10              /* s1s1.lo...low...low */
+	shrxq	%r9, %r13, %rbp         /* s0x2s4.lo...low...high */
+	andq	%rdx, %rcx              /* s0s0.lo...low...low */
+	addq	%rdi, %rax              /* s0x2s1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r8, %r10               /* s1s1.lo...low...low.. */
+	imulq	$19, %rbp, %r8          /* %v93 */
 	andq	%rdx, %r11              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r8, %r11               /* ((s1s1.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %r9               /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rcx, %r9               /* ((s0x2s3.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %r14              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rdi, %r14              /* ((s0x2s4.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movq	%rsi, %rax              /* ((s0s0.lo+..).low+..).low+.. */
-	movq	%r14, %r8               /* ((s0x2s4.lo+..).low+..).low+.. */
+	addq	%rsi, %r11              /* s0x2s3.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r8, %rcx               /* s0s0.lo...low...low.. */
+	andq	%rdx, %r13              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rbx, %r13              /* s0x2s4.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movq	%rcx, %rdx              /* s0s0.lo...low...low.. */
+	movq	%r13, %r9               /* s0x2s4.lo...low...low.. */
 	decq	8(%rsp)
 	jnz	LOCAL(square_n_loop3)
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
-	movl	$51, %ecx               /* 0x33 */
-	bzhiq	%rcx, %rax, %rdx        /* (a[0]).low           low, high = zip(*(column.split(51) for column in columns)) */
-	shrq	$51, %rax               /* (a[0]).high */
-	bzhiq	%rcx, %r10, %rsi        /* (a[1]).low */
-	shrq	$51, %r10               /* (a[1]).high */
-	addq	%rax, %rsi              /* (a[1]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rcx, %r11, %rax        /* (a[2]).low           low, high = zip(*(column.split(51) for column in columns)) */
-	shrq	$51, %r11               /* (a[2]).high */
-	addq	%r10, %rax              /* (a[2]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rcx, %r9, %r10         /* (a[3]).low           low, high = zip(*(column.split(51) for column in columns)) */
-	shrq	$51, %r9                /* (a[3]).high */
-	addq	%r11, %r10              /* (a[3]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rcx, %r8, %r11         /* (a[4]).low           low, high = zip(*(column.split(51) for column in columns)) */
-	shrq	$51, %r8
-	imulq	$19, %r8, %r8           /*                      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r8, %rdx               /* (a[0]).low+.. */
-	addq	%r9, %r11               /* (a[4]).low+.. */
-	movq	%rdi, (%rsp)            /* keep out */
-	movq	%r10, %r9               /* (a[3]).low+.. */
-	movq	%rsi, %r10              /* (a[1]).low+.. */
-	movq	%r11, %r8               /* (a[4]).low+.. */
-	movq	%rax, %r11              /* (a[2]).low+.. */
-	movq	%rdx, %rax              /* (a[0]).low+.. */
+	movl	$51, %r9d               /* 0x33 */
+	shrxq	%r9, (%rsi), %r8        /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%r9, 8(%rsi), %rcx      /* a[1].high */
+	shrxq	%r9, 16(%rsi), %rbx     /* a[2].high */
+	shrxq	%r9, 24(%rsi), %rbp     /* a[3].high */
+	shrxq	%r9, 32(%rsi), %rax     /* a[4].high */
+	bzhiq	%r9, (%rsi), %rdx       /* a[0].low */
+	imulq	$19, %rax, %r12         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%r9, 8(%rsi), %rax      /* a[1].low             low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%r9, 16(%rsi), %r10     /* a[2].low */
+	bzhiq	%r9, 24(%rsi), %r11     /* a[3].low */
+	addq	%r8, %rax               /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rcx, %r10              /* a[2].low.. */
+	addq	%rbx, %r11              /* a[3].low.. */
+	addq	%r12, %rdx              /* a[0].low.. */
+	bzhiq	%r9, 32(%rsi), %r9      /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rbp, %r9               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 LOCAL(square_n_join2):
-	movq	(%rsp), %rcx            /* out */
-	movq	%rax, (%rcx)            /*                      return repeat(n, sqr, a, empty=carry) */
-	movq	%r10, 8(%rcx)
-	movq	%r11, 16(%rcx)
-	movq	%r9, 24(%rcx)
-	movq	%r8, 32(%rcx)
-	addq	$32, %rsp
+	movq	(%rsp), %r8             /* out */
+	movq	%rdx, (%r8)             /*                      return repeat(n, sqr, a, empty=carry) */
+	movq	%rax, 8(%r8)
+	movq	%r10, 16(%r8)
+	movq	%r11, 24(%r8)
+	movq	%r9, 32(%r8)
+	addq	$40, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -659,29 +645,29 @@ SYMBOL(curve25519_5x51_mul_small):
 	mulxq	8(%rsi), %r9, %r11      /* r11=ca1.hi r9=ca1.lo */
 	mulxq	16(%rsi), %rcx, %r8     /* r8=ca2.hi rcx=ca2.lo */
 	mulxq	24(%rsi), %rbp, %rbx    /* rbx=ca3.hi rbp=ca3.lo */
-	mulxq	32(%rsi), %rsi, %rdx    /* rdx=ca4.hi rsi=ca4.lo */
-	shldq	$13, %r10, %rax         /* (ca0.lo).high        low, high = zip(*(column.split(51) for column in columns)) */
-	shldq	$13, %r9, %r11          /* (ca1.lo).high */
-	shldq	$13, %rcx, %r8          /* (ca2.lo).high */
-	shldq	$13, %rbp, %rbx         /* (ca3.lo).high */
-	shldq	$13, %rsi, %rdx
-	imulq	$19, %rdx, %rdx         /* (ca4.lo).high        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r12  /* 0x7ffffffffffff */
-	andq	%r12, %r10              /* (ca0.lo).low         low, high = zip(*(column.split(51) for column in columns)) */
-	andq	%r12, %r9               /* (ca1.lo).low */
-	andq	%r12, %rcx              /* (ca2.lo).low */
-	andq	%r12, %rbp              /* (ca3.lo).low */
-	andq	%r12, %rsi              /* (ca4.lo).low */
-	addq	%rax, %r9               /* (ca1.lo).low+..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r11, %rcx              /* (ca2.lo).low+.. */
-	addq	%r8, %rbp               /* (ca3.lo).low+.. */
-	addq	%rbx, %rsi              /* (ca4.lo).low+.. */
-	movq	%r9, 8(%rdi)
+	mulxq	32(%rsi), %r12, %rdx    /* rdx=ca4.hi r12=ca4.lo */
+	shldq	$13, %r10, %rax         /* ca0.lo.high          low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %r9, %r11          /* ca1.lo.high */
+	shldq	$13, %rcx, %r8          /* ca2.lo.high */
+	shldq	$13, %rbp, %rbx         /* ca3.lo.high */
+	shldq	$13, %r12, %rdx
+	imulq	$19, %rdx, %rdx         /* ca4.lo.high          return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movabsq	$0x7ffffffffffff, %rsi  /* 0x7ffffffffffff */
+	andq	%rsi, %r10              /* ca0.lo.low           low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rsi, %r9               /* ca1.lo.low */
+	andq	%rsi, %rcx              /* ca2.lo.low */
+	andq	%rsi, %rbp              /* ca3.lo.low */
+	addq	%rax, %r9               /* ca1.lo.low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r11, %rcx              /* ca2.lo.low.. */
+	addq	%r8, %rbp               /* ca3.lo.low.. */
+	addq	%rdx, %r10              /* ca0.lo.low.. */
+	andq	%rsi, %r12              /* ca4.lo.low           low, high = zip(*(column.split(51) for column in columns)) */
+	movq	%r9, 8(%rdi)            /*                      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%rcx, 16(%rdi)
 	movq	%rbp, 24(%rdi)
-	movq	%rsi, 32(%rdi)
-	addq	%rdx, %r10
+	addq	%rbx, %r12              /* ca4.lo.low.. */
 	movq	%r10, (%rdi)
+	movq	%r12, 32(%rdi)
 	popq	%r12                    /* restore */
 	.cfi_def_cfa_offset 24
 	.cfi_restore %r12
@@ -716,15 +702,15 @@ SYMBOL(curve25519_5x51_add):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	addq	(%rdx), %rax            /* a[0]+..              return [x + y for x, y in zip(a, b)] */
+	addq	(%rdx), %rax            /* a[0]..               return [x + y for x, y in zip(a, b)] */
 	movq	8(%rsi), %r10           /* a[1] */
-	addq	8(%rdx), %r10           /* a[1]+.. */
+	addq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	addq	16(%rdx), %r11          /* a[2]+.. */
+	addq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
-	addq	24(%rdx), %r9           /* a[3]+.. */
+	addq	24(%rdx), %r9           /* a[3].. */
 	movq	32(%rsi), %r8           /* a[4] */
-	addq	32(%rdx), %r8           /* a[4]+.. */
+	addq	32(%rdx), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
 	movq	%r11, 16(%rdi)
@@ -755,20 +741,20 @@ SYMBOL(curve25519_5x51_sub):
 	.cfi_startproc
 	endbr64
 	movabsq	$0x1fffffffffffb4, %rax
-	addq	(%rsi), %rax            /* a[0]+..              return [x + m - y for x, m, y in zip(a, multiple, b)] */
-	movabsq	$0x1ffffffffffffc, %r10 /* 0x1ffffffffffffc */
-	addq	8(%rsi), %r10           /* a[1]+.. */
-	movabsq	$0x1ffffffffffffc, %r11 /* 0x1ffffffffffffc */
-	addq	16(%rsi), %r11          /* a[2]+.. */
-	movabsq	$0x1ffffffffffffc, %r9  /* 0x1ffffffffffffc */
-	addq	24(%rsi), %r9           /* a[3]+.. */
+	addq	(%rsi), %rax            /* a[0]..               return [x + m - y for x, m, y in zip(a, multiple, b)] */
+	movabsq	$0x1ffffffffffffc, %r10
+	addq	8(%rsi), %r10           /* a[1].. */
+	movabsq	$0x1ffffffffffffc, %r11
+	addq	16(%rsi), %r11          /* a[2].. */
+	movabsq	$0x1ffffffffffffc, %r9
+	addq	24(%rsi), %r9           /* a[3].. */
+	subq	(%rdx), %rax            /* a[0].. */
+	subq	8(%rdx), %r10           /* a[1].. */
+	subq	16(%rdx), %r11          /* a[2].. */
+	subq	24(%rdx), %r9           /* a[3].. */
 	movabsq	$0x1ffffffffffffc, %r8
-	addq	32(%rsi), %r8           /* a[4]+.. */
-	subq	(%rdx), %rax            /* a[0]+..-.. */
-	subq	8(%rdx), %r10           /* a[1]+..-.. */
-	subq	16(%rdx), %r11          /* a[2]+..-.. */
-	subq	24(%rdx), %r9           /* a[3]+..-.. */
-	subq	32(%rdx), %r8           /* a[4]+..-.. */
+	addq	32(%rsi), %r8
+	subq	32(%rdx), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
 	movq	%r11, 16(%rdi)
@@ -799,15 +785,15 @@ SYMBOL(curve25519_5x51_neg):
 	.cfi_startproc
 	endbr64
 	movabsq	$0x1fffffffffffb4, %rax
-	subq	(%rsi), %rax            /* a[0]-..              return [m - x for m, x in zip(multiple, a)] */
-	movabsq	$0x1ffffffffffffc, %r10 /* 0x1ffffffffffffc */
-	subq	8(%rsi), %r10           /* a[1]-.. */
-	movabsq	$0x1ffffffffffffc, %r11 /* 0x1ffffffffffffc */
-	subq	16(%rsi), %r11          /* a[2]-.. */
-	movabsq	$0x1ffffffffffffc, %r9  /* 0x1ffffffffffffc */
-	subq	24(%rsi), %r9           /* a[3]-.. */
+	subq	(%rsi), %rax            /* a[0]..               return [m - x for m, x in zip(multiple, a)] */
+	movabsq	$0x1ffffffffffffc, %r10
+	subq	8(%rsi), %r10           /* a[1].. */
+	movabsq	$0x1ffffffffffffc, %r11
+	subq	16(%rsi), %r11          /* a[2].. */
+	movabsq	$0x1ffffffffffffc, %r9
+	subq	24(%rsi), %r9           /* a[3].. */
 	movabsq	$0x1ffffffffffffc, %r8
-	subq	32(%rsi), %r8           /* a[4]-.. */
+	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
 	movq	%r11, 16(%rdi)
@@ -822,13 +808,12 @@ SYMBOL(curve25519_5x51_neg):
  *     void curve25519_5x51_canon(uint64_t out[5], const uint64_t a[5])
  *
  * out = the one value of a in 0..p - 1  (modulo p)
- * Carried, the value is below twice the modulus, q says whether the modulus comes off.
  * in      a: limbs below 2^64
  * out     out: limbs below 2^51, the value below p
  * args    out in rdi, a in rsi
- * changes rax rcx rdx rsi r8 r9 r10 r11, flags
- * saves   rbx
- * stack   8 bytes
+ * changes rax rcx rdx r8 r9 r10 r11, flags
+ * saves   nothing
+ * stack   0 bytes
  * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(curve25519_5x51_canon)
@@ -838,93 +823,808 @@ SYMBOL(curve25519_5x51_neg):
 SYMBOL(curve25519_5x51_canon):
 	.cfi_startproc
 	endbr64
+	movl	$51, %eax               /* 0x33 */
+	shrxq	%rax, (%rsi), %r10      /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%rax, 8(%rsi), %r11     /* a[1].high */
+	shrxq	%rax, 16(%rsi), %r9     /* a[2].high */
+	shrxq	%rax, 24(%rsi), %r8     /* a[3].high */
+	shrxq	%rax, 32(%rsi), %rcx
+	imulq	$19, %rcx, %rcx         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, (%rsi), %rdx      /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rcx, %rdx              /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 8(%rsi), %rcx     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r10, %rcx              /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 16(%rsi), %r10    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r11, %r10              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 24(%rsi), %r11    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r9, %r11               /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 32(%rsi), %r9     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r8, %r9                /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shlxq	%rax, %rcx, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
+	shrq	$13, %rcx               /* a[1].low...high */
+	addq	%rax, %rdx              /* a[0].low.. */
+	adcq	$0, %rcx                /* a[1].low...high.. */
+	movl	$38, %eax
+	shlxq	%rax, %r10, %rax        /* a[2].low..<< */
+	shrq	$26, %r10               /* a[2].low...high */
+	addq	%rax, %rcx              /* a[1].low...high.. */
+	adcq	$0, %r10                /* a[2].low...high.. */
+	movl	$25, %eax
+	shlxq	%rax, %r11, %rax        /* a[3].low..<< */
+	shrq	$39, %r11               /* a[3].low...high */
+	addq	%rax, %r10              /* a[2].low...high.. */
+	adcq	$0, %r11                /* a[3].low...high.. */
+	shlq	$12, %r9
+	addq	%r9, %r11               /* a[3].low...high.. */
+	movq	%rdx, %rax              /* a[0].low.. */
+	addq	$19, %rax               /*                      q = (x + 19).split(255)[1] */
+	movq	%rcx, %rax              /* a[1].low...high.. */
+	adcq	$0, %rax
+	movq	%r10, %rax              /* a[2].low...high.. */
+	adcq	$0, %rax
+	movq	%r11, %rax              /* a[3].low...high.. */
+	adcq	$0, %rax                /* a[3].low...high.. */
+	movl	$63, %r9d
+	shrxq	%r9, %rax, %r9
+	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
+	addq	%r9, %rdx               /* a[0].low.. */
+	adcq	$0, %rcx                /* a[1].low...high.. */
+	adcq	$0, %r10                /* a[2].low...high.. */
+	adcq	$0, %r11                /* a[3].low...high.. */
+	movabsq	$0x8000000000000000, %r9
+	andq	%r9, %rax
+	subq	%rax, %r11              /* a[3].low...high.. */
+	movq	%rcx, %rax              /* a[1].low...high.. */
+	shldq	$13, %rdx, %rax         /* a[0].low...high      def canon(a: full) -> fe.below(P): */
+	shrdq	$38, %r10, %rcx         /* a[1].low...high...high */
+	shrdq	$25, %r11, %r10         /* a[2].low...high...high */
+	shrq	$12, %r11               /* a[3].low...high...high */
+	movabsq	$0x7ffffffffffff, %r9   /* 0x7ffffffffffff */
+	andq	%r9, %rdx
+	movq	%rdx, (%rdi)
+	andq	%r9, %rax
+	movq	%rax, 8(%rdi)
+	andq	%r9, %rcx
+	movq	%rcx, 16(%rdi)
+	andq	%r9, %r10
+	movq	%r10, 24(%rdi)
+	movq	%r11, 32(%rdi)
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_canon)
+
+/* curve25519_5x51_is_zero
+ *
+ *     uint64_t curve25519_5x51_is_zero(const uint64_t a[5])
+ *
+ * returns 1 if a = 0, else 0
+ * in      a: limbs below 2^64
+ * returns a bit, 0 or 1
+ * args    a in rdi
+ * changes rax rcx rdx r8 r9 r10 r11, flags
+ * saves   nothing
+ * stack   0 bytes
+ * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
+ */
+	.globl	SYMBOL(curve25519_5x51_is_zero)
+	HIDDEN(curve25519_5x51_is_zero)
+	FUNCTION(curve25519_5x51_is_zero)
+	.p2align	5
+SYMBOL(curve25519_5x51_is_zero):
+	.cfi_startproc
+	endbr64
+	movl	$51, %eax               /* 0x33 */
+	shrxq	%rax, (%rdi), %r10      /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%rax, 8(%rdi), %r11     /* a[1].high */
+	shrxq	%rax, 16(%rdi), %r9     /* a[2].high */
+	shrxq	%rax, 24(%rdi), %r8     /* a[3].high */
+	shrxq	%rax, 32(%rdi), %rcx
+	imulq	$19, %rcx, %rcx         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, (%rdi), %rdx      /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rcx, %rdx              /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 8(%rdi), %rcx     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r10, %rcx              /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 16(%rdi), %r10    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r11, %r10              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 24(%rdi), %r11    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r9, %r11               /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 32(%rdi), %r9     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r8, %r9                /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shlxq	%rax, %rcx, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
+	shrq	$13, %rcx               /* a[1].low...high */
+	addq	%rax, %rdx              /* a[0].low.. */
+	adcq	$0, %rcx                /* a[1].low...high.. */
+	movl	$38, %eax
+	shlxq	%rax, %r10, %rax        /* a[2].low..<< */
+	shrq	$26, %r10               /* a[2].low...high */
+	addq	%rax, %rcx              /* a[1].low...high.. */
+	adcq	$0, %r10                /* a[2].low...high.. */
+	movl	$25, %eax
+	shlxq	%rax, %r11, %rax        /* a[3].low..<< */
+	shrq	$39, %r11               /* a[3].low...high */
+	addq	%rax, %r10              /* a[2].low...high.. */
+	adcq	$0, %r11                /* a[3].low...high.. */
+	shlq	$12, %r9
+	addq	%r9, %r11               /* a[3].low...high.. */
+	movq	%rdx, %rax              /* a[0].low.. */
+	addq	$19, %rax               /*                      q = (x + 19).split(255)[1] */
+	movq	%rcx, %rax              /* a[1].low...high.. */
+	adcq	$0, %rax
+	movq	%r10, %rax              /* a[2].low...high.. */
+	adcq	$0, %rax
+	movq	%r11, %rax              /* a[3].low...high.. */
+	adcq	$0, %rax                /* a[3].low...high.. */
+	movl	$63, %r9d
+	shrxq	%r9, %rax, %r9
+	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
+	addq	%r9, %rdx               /* a[0].low.. */
+	adcq	$0, %rcx                /* a[1].low...high.. */
+	adcq	$0, %r10                /* a[2].low...high.. */
+	adcq	$0, %r11                /* a[3].low...high.. */
+	movabsq	$0x8000000000000000, %r9
+	andq	%r9, %rax
+	subq	%rax, %r11              /* a[3].low...high.. */
+	orq	%rcx, %rdx              /*                      return reduced(a).is_zero() */
+	orq	%r10, %rdx
+	orq	%r11, %rdx
+	negq	%rdx
+	movq	$1, %rax
+	sbbq	$0, %rax                /* %v58 */
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_is_zero)
+
+/* curve25519_5x51_equal
+ *
+ *     uint64_t curve25519_5x51_equal(const uint64_t a[5], const uint64_t b[5])
+ *
+ * returns 1 if a = b, else 0
+ * By the difference, to which a multiple of the modulus is added that no limb of b exceeds.
+ * in      a, b: limbs below 2^54
+ * returns a bit, 0 or 1
+ * args    a in rdi, b in rsi
+ * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
+ * saves   rbx rbp
+ * stack   16 bytes
+ * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
+ */
+	.globl	SYMBOL(curve25519_5x51_equal)
+	HIDDEN(curve25519_5x51_equal)
+	FUNCTION(curve25519_5x51_equal)
+	.p2align	5
+SYMBOL(curve25519_5x51_equal):
+	.cfi_startproc
+	endbr64
 	pushq	%rbx                    /* save */
 	.cfi_def_cfa_offset 16
 	.cfi_offset %rbx, -16
-	movl	$51, %eax               /* 0x33 */
-	bzhiq	%rax, (%rsi), %r10      /* (a[0]).low           low, high = zip(*(column.split(51) for column in columns)) */
-	movq	(%rsi), %r11            /* a[0] */
-	shrq	$51, %r11               /* (a[0]).high */
-	bzhiq	%rax, 8(%rsi), %r9      /* (a[1]).low */
-	movq	8(%rsi), %r8            /* a[1] */
-	shrq	$51, %r8                /* (a[1]).high */
-	addq	%r11, %r9               /* (a[1]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 16(%rsi), %r11    /* (a[2]).low           low, high = zip(*(column.split(51) for column in columns)) */
-	movq	16(%rsi), %rcx          /* a[2] */
-	shrq	$51, %rcx               /* (a[2]).high */
-	addq	%r8, %r11               /* (a[2]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 24(%rsi), %r8     /* (a[3]).low           low, high = zip(*(column.split(51) for column in columns)) */
-	movq	24(%rsi), %rdx          /* a[3] */
-	shrq	$51, %rdx               /* (a[3]).high */
-	addq	%rcx, %r8               /* (a[3]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 32(%rsi), %rcx    /* (a[4]).low           low, high = zip(*(column.split(51) for column in columns)) */
-	movq	32(%rsi), %rbx          /* a[4] */
-	shrq	$51, %rbx
-	imulq	$19, %rbx, %rsi         /*                      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%rsi, %r10              /* (a[0]).low+.. */
-	addq	%rdx, %rcx              /* (a[4]).low+.. */
-	shlxq	%rax, %r9, %rax         /* (a[1]).low+..<<      x = fe.element(carried(a)).value */
-	movl	$38, %edx
-	shlxq	%rdx, %r11, %rdx        /* (a[2]).low+..<< */
-	shrq	$13, %r9                /* ((a[1]).low+..).high */
-	addq	%rax, %r10              /* (a[0]).low+.. */
-	movl	$25, %eax
-	shlxq	%rax, %r8, %rax         /* (a[3]).low+..<< */
-	adcq	$0, %r9                 /* ((a[1]).low+..).high+.. */
-	shrq	$26, %r11               /* ((a[2]).low+..).high */
-	shrq	$39, %r8                /* ((a[3]).low+..).high */
-	shlq	$12, %rcx               /* (a[4]).low+..<< */
-	addq	%rdx, %r9               /* ((a[1]).low+..).high+.. */
-	adcq	$0, %r11
-	addq	%rax, %r11              /* ((a[2]).low+..).high+.. */
+	pushq	%rbp                    /* save */
+	.cfi_def_cfa_offset 24
+	.cfi_offset %rbp, -24
+	movabsq	$0x7ffffffffffed0, %rax
+	addq	(%rdi), %rax            /*                      return is_zero([x + 4 * m - y for x, m, y in zip(a, multiple, b)]) */
+	subq	(%rsi), %rax            /* a[0].. */
+	movabsq	$0x7ffffffffffff0, %r10
+	addq	8(%rdi), %r10
+	subq	8(%rsi), %r10           /* a[1].. */
+	movabsq	$0x7ffffffffffff0, %r11
+	addq	16(%rdi), %r11
+	subq	16(%rsi), %r11          /* a[2].. */
+	movabsq	$0x7ffffffffffff0, %r9
+	addq	24(%rdi), %r9
+	subq	24(%rsi), %r9           /* a[3].. */
+	movabsq	$0x7ffffffffffff0, %r8
+	addq	32(%rdi), %r8
+	subq	32(%rsi), %r8           /* a[4].. */
+	movl	$51, %ecx               /* 0x33 */
+	shrxq	%rcx, %rax, %rdx        /* a[0]...high          low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%rcx, %r10, %rsi        /* a[1]...high */
+	shrxq	%rcx, %r11, %rdi        /* a[2]...high */
+	shrxq	%rcx, %r9, %rbx         /* a[3]...high */
+	shrxq	%rcx, %r8, %rbp
+	imulq	$19, %rbp, %rbp         /* a[4]...high          return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movabsq	$0x7ffffffffffff, %rcx  /* 0x7ffffffffffff */
+	andq	%rcx, %rax              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rbp, %rax              /* a[0]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rcx, %r10              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rdx, %r10              /* a[1]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rcx, %r11              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rsi, %r11              /* a[2]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rcx, %r9               /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rdi, %r9               /* a[3]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rcx, %r8               /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rbx, %r8               /* a[4]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movl	$51, %ecx
+	shlxq	%rcx, %r10, %rcx        /* a[1]...low..<<       x = fe.element(carried(limbs)).value */
+	shrq	$13, %r10               /* a[1]...low...high */
+	addq	%rcx, %rax              /* a[0]...low.. */
+	adcq	$0, %r10                /* a[1]...low...high.. */
+	movl	$38, %ecx
+	shlxq	%rcx, %r11, %rcx        /* a[2]...low..<< */
+	shrq	$26, %r11               /* a[2]...low...high */
+	addq	%rcx, %r10              /* a[1]...low...high.. */
+	adcq	$0, %r11                /* a[2]...low...high.. */
+	movl	$25, %ecx
+	shlxq	%rcx, %r9, %rcx         /* a[3]...low..<< */
+	shrq	$39, %r9                /* a[3]...low...high */
+	addq	%rcx, %r11              /* a[2]...low...high.. */
+	adcq	$0, %r9                 /* a[3]...low...high.. */
+	shlq	$12, %r8
+	addq	%r8, %r9                /* a[3]...low...high.. */
+	movq	%rax, %r8               /* a[0]...low.. */
+	addq	$19, %r8                /*                      q = (x + 19).split(255)[1] */
+	movq	%r10, %r8               /* a[1]...low...high.. */
 	adcq	$0, %r8
-	addq	%rcx, %r8               /* ((a[3]).low+..).high+.. */
-	movq	%r10, %rax              /* (a[0]).low+.. */
-	addq	$19, %rax               /*                      q = (x + 19).split(255)[1] */
-	movq	%r9, %rax               /* ((a[1]).low+..).high+.. */
-	adcq	$0, %rax
-	movq	%r11, %rax              /* ((a[2]).low+..).high+.. */
-	adcq	$0, %rax
-	movq	%r8, %rax               /* ((a[3]).low+..).high+.. */
-	adcq	$0, %rax
-	shrq	$63, %rax               /* (((a[3]).low+..).high+..).high */
-	imulq	$19, %rax, %rcx         /*                      return x + 19 * q - (q << 255) */
-	addq	%rcx, %r10              /* (a[0]).low+.. */
-	adcq	$0, %r9                 /* ((a[1]).low+..).high+.. */
-	adcq	$0, %r11                /* ((a[2]).low+..).high+.. */
-	adcq	$0, %r8                 /* ((a[3]).low+..).high+.. */
-	shlq	$63, %rax               /* (((a[3]).low+..).high+..).high<< */
-	movq	%r9, %rcx               /* ((a[1]).low+..).high+.. */
-	shldq	$13, %r10, %rcx         /* ((a[0]).low+..).high def canon(a: full) -> fe.below(fe.modulus): */
-	subq	%rax, %r8               /* ((a[3]).low+..).high+..-.. return x + 19 * q - (q << 255) */
-	shrdq	$38, %r11, %r9          /* (((a[1]).low+..).high+..).high def canon(a: full) -> fe.below(fe.modulus): */
-	movabsq	$0x7ffffffffffff, %rax  /* 0x7ffffffffffff */
-	andq	%rax, %r10              /* ((a[0]).low+..).low */
-	andq	%rax, %rcx              /* (((a[0]).low+..).high).low */
-	movq	%r10, (%rdi)
-	movq	%rcx, 8(%rdi)
-	shrdq	$25, %r8, %r11          /* (((a[2]).low+..).high+..).high */
-	andq	%rax, %r9
-	movq	%r9, 16(%rdi)
-	shrq	$12, %r8                /* (((a[3]).low+..).high+..-..).high */
-	andq	%rax, %r11
-	movq	%r11, 24(%rdi)
-	movq	%r8, 32(%rdi)
+	movq	%r11, %r8               /* a[2]...low...high.. */
+	adcq	$0, %r8
+	movq	%r9, %r8                /* a[3]...low...high.. */
+	adcq	$0, %r8                 /* a[3]...low...high.. */
+	movl	$63, %ecx
+	shrxq	%rcx, %r8, %rcx
+	imulq	$19, %rcx, %rcx         /*                      return x + 19 * q - (q << 255) */
+	addq	%rcx, %rax              /* a[0]...low.. */
+	adcq	$0, %r10                /* a[1]...low...high.. */
+	adcq	$0, %r11                /* a[2]...low...high.. */
+	adcq	$0, %r9                 /* a[3]...low...high.. */
+	movabsq	$0x8000000000000000, %rcx
+	andq	%rcx, %r8
+	subq	%r8, %r9                /* a[3]...low...high.. */
+	orq	%r10, %rax              /*                      return reduced(a).is_zero() */
+	orq	%r11, %rax
+	orq	%r9, %rax
+	negq	%rax
+	movq	$1, %rax
+	sbbq	$0, %rax                /* %v77 */
+	popq	%rbp                    /* restore */
+	.cfi_def_cfa_offset 16
+	.cfi_restore %rbp
 	popq	%rbx                    /* restore */
 	.cfi_def_cfa_offset 8
 	.cfi_restore %rbx
 	ret
 	.cfi_endproc
-	SIZE(curve25519_5x51_canon)
+	SIZE(curve25519_5x51_equal)
+
+/* curve25519_5x51_is_odd
+ *
+ *     uint64_t curve25519_5x51_is_odd(const uint64_t a[5])
+ *
+ * returns the lowest bit of the value of a in 0..p - 1
+ * in      a: limbs below 2^64
+ * returns a bit, 0 or 1
+ * args    a in rdi
+ * changes rax rcx rdx r8 r9 r10 r11, flags
+ * saves   nothing
+ * stack   0 bytes
+ * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
+ */
+	.globl	SYMBOL(curve25519_5x51_is_odd)
+	HIDDEN(curve25519_5x51_is_odd)
+	FUNCTION(curve25519_5x51_is_odd)
+	.p2align	5
+SYMBOL(curve25519_5x51_is_odd):
+	.cfi_startproc
+	endbr64
+	movl	$51, %r10d              /* 0x33 */
+	shrxq	%r10, (%rdi), %r11      /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%r10, 8(%rdi), %r9      /* a[1].high */
+	shrxq	%r10, 16(%rdi), %r8     /* a[2].high */
+	shrxq	%r10, 24(%rdi), %rcx    /* a[3].high */
+	shrxq	%r10, 32(%rdi), %rax
+	imulq	$19, %rax, %rdx         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%r10, (%rdi), %rax      /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rdx, %rax              /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%r10, 8(%rdi), %rdx     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r11, %rdx              /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%r10, 16(%rdi), %r11    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r9, %r11               /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%r10, 24(%rdi), %r9     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r8, %r9                /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%r10, 32(%rdi), %r8     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rcx, %r8               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shlxq	%r10, %rdx, %r10        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
+	shrq	$13, %rdx               /* a[1].low...high */
+	addq	%r10, %rax              /* a[0].low.. */
+	adcq	$0, %rdx                /* a[1].low...high.. */
+	movl	$38, %r10d
+	shlxq	%r10, %r11, %r10        /* a[2].low..<< */
+	shrq	$26, %r11               /* a[2].low...high */
+	addq	%r10, %rdx              /* a[1].low...high.. */
+	adcq	$0, %r11                /* a[2].low...high.. */
+	movl	$25, %r10d
+	shlxq	%r10, %r9, %r10         /* a[3].low..<< */
+	shrq	$39, %r9                /* a[3].low...high */
+	addq	%r10, %r11              /* a[2].low...high.. */
+	adcq	$0, %r9                 /* a[3].low...high.. */
+	shlq	$12, %r8
+	addq	%r8, %r9                /* a[3].low...high.. */
+	movq	%rax, %r10              /* a[0].low.. */
+	addq	$19, %r10               /*                      q = (x + 19).split(255)[1] */
+	adcq	$0, %rdx
+	adcq	$0, %r11
+	adcq	$0, %r9
+	shrq	$63, %r9
+	imulq	$19, %r9, %r10          /*                      return x + 19 * q - (q << 255) */
+	addq	%r10, %rax
+	andq	$1, %rax                /* a[0].low...low       return reduced(a).split(1)[0] */
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_is_odd)
+
+/* curve25519_5x51_absolute
+ *
+ *     void curve25519_5x51_absolute(uint64_t out[5], const uint64_t a[5])
+ *
+ * out = a or -a, of which one is even in 0..p - 1  (modulo p)
+ * The root that is called positive is the even one.
+ * in      a: limbs below 2^64
+ * out     out: limbs below 2^51, the value below p
+ * args    out in rdi, a in rsi
+ * changes rax rcx rdx rsi r8 r9 r10 r11, flags
+ * saves   rbx
+ * stack   8 bytes
+ * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
+ */
+	.globl	SYMBOL(curve25519_5x51_absolute)
+	HIDDEN(curve25519_5x51_absolute)
+	FUNCTION(curve25519_5x51_absolute)
+	.p2align	5
+SYMBOL(curve25519_5x51_absolute):
+	.cfi_startproc
+	endbr64
+	pushq	%rbx                    /* save */
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rbx, -16
+	movl	$51, %eax               /* 0x33 */
+	shrxq	%rax, (%rsi), %r10      /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%rax, 8(%rsi), %r11     /* a[1].high */
+	shrxq	%rax, 16(%rsi), %r9     /* a[2].high */
+	shrxq	%rax, 24(%rsi), %r8     /* a[3].high */
+	shrxq	%rax, 32(%rsi), %rcx
+	imulq	$19, %rcx, %rcx         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, (%rsi), %rdx      /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rcx, %rdx              /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 8(%rsi), %rcx     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r10, %rcx              /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 16(%rsi), %r10    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r11, %r10              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 24(%rsi), %r11    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r9, %r11               /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 32(%rsi), %r9     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r8, %r9                /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shlxq	%rax, %rcx, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
+	shrq	$13, %rcx               /* a[1].low...high */
+	addq	%rax, %rdx              /* a[0].low.. */
+	adcq	$0, %rcx                /* a[1].low...high.. */
+	movl	$38, %eax
+	shlxq	%rax, %r10, %rax        /* a[2].low..<< */
+	shrq	$26, %r10               /* a[2].low...high */
+	addq	%rax, %rcx              /* a[1].low...high.. */
+	adcq	$0, %r10                /* a[2].low...high.. */
+	movl	$25, %eax
+	shlxq	%rax, %r11, %rax        /* a[3].low..<< */
+	shrq	$39, %r11               /* a[3].low...high */
+	addq	%rax, %r10              /* a[2].low...high.. */
+	adcq	$0, %r11                /* a[3].low...high.. */
+	shlq	$12, %r9
+	addq	%r9, %r11               /* a[3].low...high.. */
+	movq	%rdx, %rax              /* a[0].low.. */
+	addq	$19, %rax               /*                      q = (x + 19).split(255)[1] */
+	movq	%rcx, %rax              /* a[1].low...high.. */
+	adcq	$0, %rax
+	movq	%r10, %rax              /* a[2].low...high.. */
+	adcq	$0, %rax
+	movq	%r11, %rax              /* a[3].low...high.. */
+	adcq	$0, %rax                /* a[3].low...high.. */
+	movl	$63, %r9d
+	shrxq	%r9, %rax, %r9
+	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
+	addq	%r9, %rdx               /* a[0].low.. */
+	adcq	$0, %rcx                /* a[1].low...high.. */
+	adcq	$0, %r10                /* a[2].low...high.. */
+	adcq	$0, %r11                /* a[3].low...high.. */
+	movabsq	$0x8000000000000000, %r9
+	andq	%r9, %rax
+	subq	%rax, %r11              /* a[3].low...high.. */
+	movq	$-19, %rax
+	subq	%rdx, %rax              /* a[0].low..           return pick(odd, P - x, x) */
+	movq	$-1, %r9
+	sbbq	%rcx, %r9               /* a[1].low...high.. */
+	movq	$-1, %r8
+	sbbq	%r10, %r8               /* a[2].low...high.. */
+	movabsq	$0x7fffffffffffffff, %rsi
+	sbbq	%r11, %rsi              /* a[3].low...high.. */
+	movq	%rdx, %rbx              /* a[0].low.. */
+	andq	$1, %rbx                /*                      odd, _ = x.split(1) */
+	negq	%rbx                    /*                      return pick(odd, P - x, x) */
+	cmovcq	%rax, %rdx              /* %v64 */
+	cmovcq	%r9, %rcx               /* %v65 */
+	cmovcq	%r8, %r10               /* %v66 */
+	cmovcq	%rsi, %r11              /* %v67 */
+	movq	%rcx, %rax
+	shldq	$13, %rdx, %rax         /* %v68                 def absolute(a: full) -> fe.below(P): */
+	shrdq	$38, %r10, %rcx         /* %v69 */
+	shrdq	$25, %r11, %r10         /* %v70 */
+	shrq	$12, %r11               /* %v71 */
+	movabsq	$0x7ffffffffffff, %r9   /* 0x7ffffffffffff */
+	andq	%r9, %rdx
+	movq	%rdx, (%rdi)
+	andq	%r9, %rax
+	movq	%rax, 8(%rdi)
+	andq	%r9, %rcx
+	movq	%rcx, 16(%rdi)
+	andq	%r9, %r10
+	movq	%r10, 24(%rdi)
+	movq	%r11, 32(%rdi)
+	popq	%rbx                    /* restore */
+	.cfi_def_cfa_offset 8
+	.cfi_restore %rbx
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_absolute)
+
+/* curve25519_5x51_to_bytes
+ *
+ *     void curve25519_5x51_to_bytes(uint8_t out[32], const uint64_t a[5])
+ *
+ * out = the one value of a in 0..p - 1
+ * in      a: limbs below 2^64
+ * out     out: 32 bytes, one integer, little endian
+ * args    out in rdi, a in rsi
+ * changes rax rcx rdx r8 r9 r10 r11, flags
+ * saves   nothing
+ * stack   0 bytes
+ * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
+ */
+	.globl	SYMBOL(curve25519_5x51_to_bytes)
+	HIDDEN(curve25519_5x51_to_bytes)
+	FUNCTION(curve25519_5x51_to_bytes)
+	.p2align	5
+SYMBOL(curve25519_5x51_to_bytes):
+	.cfi_startproc
+	endbr64
+	movl	$51, %eax               /* 0x33 */
+	shrxq	%rax, (%rsi), %r10      /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%rax, 8(%rsi), %r11     /* a[1].high */
+	shrxq	%rax, 16(%rsi), %r9     /* a[2].high */
+	shrxq	%rax, 24(%rsi), %r8     /* a[3].high */
+	shrxq	%rax, 32(%rsi), %rcx
+	imulq	$19, %rcx, %rcx         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, (%rsi), %rdx      /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rcx, %rdx              /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 8(%rsi), %rcx     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r10, %rcx              /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 16(%rsi), %r10    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r11, %r10              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 24(%rsi), %r11    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r9, %r11               /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, 32(%rsi), %r9     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r8, %r9                /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shlxq	%rax, %rcx, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
+	shrq	$13, %rcx               /* a[1].low...high */
+	addq	%rax, %rdx              /* a[0].low.. */
+	adcq	$0, %rcx                /* a[1].low...high.. */
+	movl	$38, %eax
+	shlxq	%rax, %r10, %rax        /* a[2].low..<< */
+	shrq	$26, %r10               /* a[2].low...high */
+	addq	%rax, %rcx              /* a[1].low...high.. */
+	adcq	$0, %r10                /* a[2].low...high.. */
+	movl	$25, %eax
+	shlxq	%rax, %r11, %rax        /* a[3].low..<< */
+	shrq	$39, %r11               /* a[3].low...high */
+	addq	%rax, %r10              /* a[2].low...high.. */
+	adcq	$0, %r11                /* a[3].low...high.. */
+	shlq	$12, %r9
+	addq	%r9, %r11               /* a[3].low...high.. */
+	movq	%rdx, %rax              /* a[0].low.. */
+	addq	$19, %rax               /*                      q = (x + 19).split(255)[1] */
+	movq	%rcx, %rax              /* a[1].low...high.. */
+	adcq	$0, %rax
+	movq	%r10, %rax              /* a[2].low...high.. */
+	adcq	$0, %rax
+	movq	%r11, %rax              /* a[3].low...high.. */
+	adcq	$0, %rax                /* a[3].low...high.. */
+	movl	$63, %r9d
+	shrxq	%r9, %rax, %r9
+	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
+	addq	%r9, %rdx               /* a[0].low.. */
+	adcq	$0, %rcx                /* a[1].low...high.. */
+	adcq	$0, %r10                /* a[2].low...high.. */
+	adcq	$0, %r11                /* a[3].low...high.. */
+	movabsq	$0x8000000000000000, %r9
+	andq	%r9, %rax
+	subq	%rax, %r11              /* a[3].low...high.. */
+	movq	%rdx, (%rdi)
+	movq	%rcx, 8(%rdi)
+	movq	%r10, 16(%rdi)
+	movq	%r11, 24(%rdi)
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_to_bytes)
+
+/* curve25519_5x51_from_bytes
+ *
+ *     uint64_t curve25519_5x51_from_bytes(uint64_t out[5], const uint8_t s[32])
+ *
+ * out = the integer s, 0 unless s < p  (modulo p), returns 1 if s < p, else 0
+ * Nothing but the one encoding of each element is taken, what is not leaves 0.
+ * in      s: 32 bytes, one integer, little endian
+ * out     out: limbs below 2^51, the value below p
+ * returns a bit, 0 or 1
+ * args    out in rdi, s in rsi
+ * changes rax rcx rdx r8 r9 r10 r11, flags
+ * saves   nothing
+ * stack   0 bytes
+ */
+	.globl	SYMBOL(curve25519_5x51_from_bytes)
+	HIDDEN(curve25519_5x51_from_bytes)
+	FUNCTION(curve25519_5x51_from_bytes)
+	.p2align	5
+SYMBOL(curve25519_5x51_from_bytes):
+	.cfi_startproc
+	endbr64
+	cmpq	$-19, (%rsi)            /*                      good = 1 - s.value.at_least(P) */
+	movq	8(%rsi), %rax           /* s[1] */
+	sbbq	$-1, %rax
+	movq	16(%rsi), %rax          /* s[2] */
+	sbbq	$-1, %rax
+	movabsq	$0x7fffffffffffffff, %rax /* 0x7fffffffffffffff */
+	movq	24(%rsi), %r10          /* s[3] */
+	sbbq	%rax, %r10
+	movq	$1, %rax
+	sbbq	$0, %rax                /* %v11 */
+	movl	$1, %r10d
+	subq	%rax, %r10              /* %v13 */
+	cmpq	$1, %r10                /*                      return pick(good, s.value, 0), good */
+	movl	$0, %eax                /* 0 */
+	movq	(%rsi), %r11            /* s[0] */
+	cmovcq	%rax, %r11              /* %v15 */
+	movq	8(%rsi), %r9            /* s[1] */
+	cmovcq	%rax, %r9               /* %v17 */
+	movq	16(%rsi), %r8           /* s[2] */
+	cmovcq	%rax, %r8               /* %v18 */
+	movq	24(%rsi), %rcx          /* s[3] */
+	cmovcq	%rax, %rcx              /* %v19 */
+	movq	%r9, %rax
+	shldq	$13, %r11, %rax         /* %v20                 def from_bytes(s: Bytes(32, "little")) -> tuple[fe.below(P), Bit]: */
+	shrdq	$38, %r8, %r9           /* %v21 */
+	shrdq	$25, %rcx, %r8          /* %v22 */
+	shrq	$12, %rcx               /* %v23 */
+	movabsq	$0x7ffffffffffff, %rdx  /* 0x7ffffffffffff */
+	andq	%rdx, %r11
+	movq	%r11, (%rdi)
+	andq	%rdx, %rax
+	movq	%rax, 8(%rdi)
+	andq	%rdx, %r9
+	movq	%r9, 16(%rdi)
+	andq	%rdx, %r8
+	movq	%r8, 24(%rdi)
+	movq	%rcx, 32(%rdi)
+	movq	%r10, %rax              /* %v13 */
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_from_bytes)
+
+/* curve25519_5x51_from_bytes_255
+ *
+ *     void curve25519_5x51_from_bytes_255(uint64_t out[5], const uint8_t s[32])
+ *
+ * The integer s without its top bit, modulo p, as RFC 7748 reads a coordinate.
+ * in      s: 32 bytes, one integer, little endian
+ * out     out: limbs below 2^52
+ * args    out in rdi, s in rsi
+ * changes rax rcx r8 r9 r10 r11, flags
+ * saves   nothing
+ * stack   0 bytes
+ * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
+ */
+	.globl	SYMBOL(curve25519_5x51_from_bytes_255)
+	HIDDEN(curve25519_5x51_from_bytes_255)
+	FUNCTION(curve25519_5x51_from_bytes_255)
+	.p2align	5
+SYMBOL(curve25519_5x51_from_bytes_255):
+	.cfi_startproc
+	endbr64
+	movq	(%rsi), %rax            /* s[0] */
+	movq	8(%rsi), %r10           /* s[1] */
+	shldq	$13, %rax, %r10         /* s[0].high            return fe.limbs_of(s.value.split(255)[0]) */
+	movl	$63, %r11d
+	bzhiq	%r11, 24(%rsi), %r11    /* s[3].low */
+	movl	$51, %r9d
+	bzhiq	%r9, %rax, %rax         /* s[0].low */
+	movq	16(%rsi), %r9           /* s[2] */
+	movq	8(%rsi), %r8            /* s[1] */
+	shrdq	$38, %r9, %r8           /* s[1].high */
+	movabsq	$0x7ffffffffffff, %rcx  /* 0x7ffffffffffff */
+	andq	%rcx, %r10              /* s[0].high.low */
+	shrdq	$25, %r11, %r9          /* s[2].high */
+	andq	%rcx, %r8               /* s[1].high.low */
+	shrq	$12, %r11               /* s[3].low.high */
+	movq	%rax, (%rdi)
+	movq	%r10, 8(%rdi)
+	movq	%r8, 16(%rdi)
+	andq	%rcx, %r9
+	movq	%r9, 24(%rdi)
+	movq	%r11, 32(%rdi)
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_from_bytes_255)
+
+/* curve25519_5x51_select
+ *
+ *     void curve25519_5x51_select(uint64_t out[5], uint64_t bit, const uint64_t a[5], const uint64_t b[5])
+ *
+ * out = a if bit else b  (modulo p)
+ * In constant time.
+ * in      bit: a bit, 0 or 1
+ * in      a, b: limbs below 2^52
+ * out     out: limbs below 2^52
+ * args    out in rdi, bit in rsi, a in rdx, b in rcx
+ * changes rax rsi r8 r9 r10 r11, flags
+ * saves   nothing
+ * stack   0 bytes
+ */
+	.globl	SYMBOL(curve25519_5x51_select)
+	HIDDEN(curve25519_5x51_select)
+	FUNCTION(curve25519_5x51_select)
+	.p2align	5
+SYMBOL(curve25519_5x51_select):
+	.cfi_startproc
+	endbr64
+	negq	%rsi                    /*                      return pick(bit, a, b) */
+	movq	(%rcx), %rax            /* b[0] */
+	cmovcq	(%rdx), %rax            /* %v16 */
+	movq	8(%rcx), %r10           /* b[1] */
+	cmovcq	8(%rdx), %r10           /* %v17 */
+	movq	16(%rcx), %r11          /* b[2] */
+	cmovcq	16(%rdx), %r11          /* %v18 */
+	movq	24(%rcx), %r9           /* b[3] */
+	cmovcq	24(%rdx), %r9           /* %v19 */
+	movq	32(%rcx), %r8           /* b[4] */
+	cmovcq	32(%rdx), %r8           /* %v20 */
+	movq	%rax, (%rdi)
+	movq	%r10, 8(%rdi)
+	movq	%r11, 16(%rdi)
+	movq	%r9, 24(%rdi)
+	movq	%r8, 32(%rdi)
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_select)
+
+/* curve25519_5x51_lookup
+ *
+ *     void curve25519_5x51_lookup(uint64_t out[5], const uint64_t table[16 * 5], uint64_t index)
+ *
+ * out = table[index]  (modulo p)
+ * Every entry is read, whatever the index.
+ * in      table: 16 elements one after another, each with limbs below 2^52
+ * in      index: at most 15
+ * out     out: limbs below 2^52
+ * args    out in rdi, table in rsi, index in rdx
+ * changes rax r8 r9 r10 r11, flags
+ * saves   nothing
+ * stack   0 bytes
+ */
+	.globl	SYMBOL(curve25519_5x51_lookup)
+	HIDDEN(curve25519_5x51_lookup)
+	FUNCTION(curve25519_5x51_lookup)
+	.p2align	5
+SYMBOL(curve25519_5x51_lookup):
+	.cfi_startproc
+	endbr64
+	cmpq	$1, %rdx                /*                      entry = pick(index.at_least(i), table[i], entry) */
+	movq	(%rsi), %rax            /* table[0] */
+	cmovncq	40(%rsi), %rax          /* %v84 */
+	movq	8(%rsi), %r10           /* table[1] */
+	cmovncq	48(%rsi), %r10          /* %v85 */
+	movq	16(%rsi), %r11          /* table[2] */
+	cmovncq	56(%rsi), %r11          /* %v86 */
+	movq	24(%rsi), %r9           /* table[3] */
+	cmovncq	64(%rsi), %r9           /* %v87 */
+	movq	32(%rsi), %r8           /* table[4] */
+	cmovncq	72(%rsi), %r8           /* %v88 */
+	cmpq	$2, %rdx
+	cmovncq	80(%rsi), %rax          /* %v89 */
+	cmovncq	88(%rsi), %r10          /* %v90 */
+	cmovncq	96(%rsi), %r11          /* %v91 */
+	cmovncq	104(%rsi), %r9          /* %v92 */
+	cmovncq	112(%rsi), %r8          /* %v93 */
+	cmpq	$3, %rdx
+	cmovncq	120(%rsi), %rax         /* %v94 */
+	cmovncq	128(%rsi), %r10         /* %v95 */
+	cmovncq	136(%rsi), %r11         /* %v96 */
+	cmovncq	144(%rsi), %r9          /* %v97 */
+	cmovncq	152(%rsi), %r8          /* %v98 */
+	cmpq	$4, %rdx
+	cmovncq	160(%rsi), %rax         /* %v99 */
+	cmovncq	168(%rsi), %r10         /* %v100 */
+	cmovncq	176(%rsi), %r11         /* %v101 */
+	cmovncq	184(%rsi), %r9          /* %v102 */
+	cmovncq	192(%rsi), %r8          /* %v103 */
+	cmpq	$5, %rdx
+	cmovncq	200(%rsi), %rax         /* %v104 */
+	cmovncq	208(%rsi), %r10         /* %v105 */
+	cmovncq	216(%rsi), %r11         /* %v106 */
+	cmovncq	224(%rsi), %r9          /* %v107 */
+	cmovncq	232(%rsi), %r8          /* %v108 */
+	cmpq	$6, %rdx
+	cmovncq	240(%rsi), %rax         /* %v109 */
+	cmovncq	248(%rsi), %r10         /* %v110 */
+	cmovncq	256(%rsi), %r11         /* %v111 */
+	cmovncq	264(%rsi), %r9          /* %v112 */
+	cmovncq	272(%rsi), %r8          /* %v113 */
+	cmpq	$7, %rdx
+	cmovncq	280(%rsi), %rax         /* %v114 */
+	cmovncq	288(%rsi), %r10         /* %v115 */
+	cmovncq	296(%rsi), %r11         /* %v116 */
+	cmovncq	304(%rsi), %r9          /* %v117 */
+	cmovncq	312(%rsi), %r8          /* %v118 */
+	cmpq	$8, %rdx
+	cmovncq	320(%rsi), %rax         /* %v119 */
+	cmovncq	328(%rsi), %r10         /* %v120 */
+	cmovncq	336(%rsi), %r11         /* %v121 */
+	cmovncq	344(%rsi), %r9          /* %v122 */
+	cmovncq	352(%rsi), %r8          /* %v123 */
+	cmpq	$9, %rdx
+	cmovncq	360(%rsi), %rax         /* %v124 */
+	cmovncq	368(%rsi), %r10         /* %v125 */
+	cmovncq	376(%rsi), %r11         /* %v126 */
+	cmovncq	384(%rsi), %r9          /* %v127 */
+	cmovncq	392(%rsi), %r8          /* %v128 */
+	cmpq	$10, %rdx
+	cmovncq	400(%rsi), %rax         /* %v129 */
+	cmovncq	408(%rsi), %r10         /* %v130 */
+	cmovncq	416(%rsi), %r11         /* %v131 */
+	cmovncq	424(%rsi), %r9          /* %v132 */
+	cmovncq	432(%rsi), %r8          /* %v133 */
+	cmpq	$11, %rdx
+	cmovncq	440(%rsi), %rax         /* %v134 */
+	cmovncq	448(%rsi), %r10         /* %v135 */
+	cmovncq	456(%rsi), %r11         /* %v136 */
+	cmovncq	464(%rsi), %r9          /* %v137 */
+	cmovncq	472(%rsi), %r8          /* %v138 */
+	cmpq	$12, %rdx
+	cmovncq	480(%rsi), %rax         /* %v139 */
+	cmovncq	488(%rsi), %r10         /* %v140 */
+	cmovncq	496(%rsi), %r11         /* %v141 */
+	cmovncq	504(%rsi), %r9          /* %v142 */
+	cmovncq	512(%rsi), %r8          /* %v143 */
+	cmpq	$13, %rdx
+	cmovncq	520(%rsi), %rax         /* %v144 */
+	cmovncq	528(%rsi), %r10         /* %v145 */
+	cmovncq	536(%rsi), %r11         /* %v146 */
+	cmovncq	544(%rsi), %r9          /* %v147 */
+	cmovncq	552(%rsi), %r8          /* %v148 */
+	cmpq	$14, %rdx
+	cmovncq	560(%rsi), %rax         /* %v149 */
+	cmovncq	568(%rsi), %r10         /* %v150 */
+	cmovncq	576(%rsi), %r11         /* %v151 */
+	cmovncq	584(%rsi), %r9          /* %v152 */
+	cmovncq	592(%rsi), %r8          /* %v153 */
+	cmpq	$15, %rdx
+	cmovncq	600(%rsi), %rax         /* %v154 */
+	cmovncq	608(%rsi), %r10         /* %v155 */
+	cmovncq	616(%rsi), %r11         /* %v156 */
+	cmovncq	624(%rsi), %r9          /* %v157 */
+	cmovncq	632(%rsi), %r8          /* %v158 */
+	movq	%rax, (%rdi)
+	movq	%r10, 8(%rdi)
+	movq	%r11, 16(%rdi)
+	movq	%r9, 24(%rdi)
+	movq	%r8, 32(%rdi)
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_lookup)
 
 /* curve25519_5x51_swap
  *
  *     void curve25519_5x51_swap(uint64_t out0[5], uint64_t out1[5], uint64_t bit, const uint64_t a[5], const uint64_t b[5])
  *
- * (b, a) if the bit is 1, else (a, b), in constant time.
+ * out0 = b if bit else a, out1 = a if bit else b  (modulo p)
+ * In constant time.
  * in      bit: a bit, 0 or 1
- * in      a, b: limbs below 2^64
- * out     out0, out1: limbs below 2^64
+ * in      a, b: limbs below 2^52
+ * out     out0, out1: limbs below 2^52
  * args    out0 in rdi, out1 in rsi, bit in rdx, a in rcx, b in r8
  * changes rax r10 r11, flags
  * saves   nothing
@@ -976,6 +1676,572 @@ SYMBOL(curve25519_5x51_swap):
 	ret
 	.cfi_endproc
 	SIZE(curve25519_5x51_swap)
+
+/* curve25519_5x51_invert
+ *
+ *     void curve25519_5x51_invert(uint64_t out[5], const uint64_t a[5])
+ *
+ * out = 1 / a, 0 if a = 0  (modulo p)
+ * in      a: limbs below 2^54
+ * out     out: limbs below 2^52
+ * args    out in rdi, a in rsi
+ * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
+ * saves   rbx rbp
+ * stack   232 bytes, with what it calls
+ */
+	.globl	SYMBOL(curve25519_5x51_invert)
+	HIDDEN(curve25519_5x51_invert)
+	FUNCTION(curve25519_5x51_invert)
+	.p2align	5
+SYMBOL(curve25519_5x51_invert):
+	.cfi_startproc
+	endbr64
+	pushq	%rbx                    /* save */
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rbx, -16
+	pushq	%rbp                    /* save */
+	.cfi_def_cfa_offset 24
+	.cfi_offset %rbp, -24
+	subq	$120, %rsp              /* slots */
+	.cfi_def_cfa_offset 144
+	movq	%rdi, %rbx              /* out is kept */
+	movq	%rsi, %rbp              /* a is kept */
+	movq	%rsp, %rdi              /* t0                   return power(a, P - 2) */
+	movq	%rbp, %rsi              /* a */
+	movl	$2, %edx                /* n = 2 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(a, 2): x_100 */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rbp, %rsi              /* a */
+	movq	%rsp, %rdx              /* t0 */
+	call	SYMBOL(curve25519_5x51_mul) /* t0 = mul(a, t0): x_101 */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	call	SYMBOL(curve25519_5x51_sqr) /* t0 = sqr(t0): x_1010 */
+	movq	%rbx, %rdi              /* out */
+	movq	%rbp, %rsi              /* a */
+	movq	%rsp, %rdx              /* t0 */
+	call	SYMBOL(curve25519_5x51_mul) /* out = mul(a, t0): x_1011 */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	call	SYMBOL(curve25519_5x51_sqr) /* t0 = sqr(t0): x_10100 */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	movq	%rbx, %rdx              /* out */
+	call	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, out): x5 */
+	leaq	40(%rsp), %rdi          /* t1 */
+	movq	%rsp, %rsi              /* t0 */
+	movl	$5, %edx                /* n = 5 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t1 = square_n(t0, 5): x5_5 */
+	leaq	40(%rsp), %rdi          /* t1 */
+	leaq	40(%rsp), %rsi          /* t1 */
+	movq	%rsp, %rdx              /* t0 */
+	call	SYMBOL(curve25519_5x51_mul) /* t1 = mul(t1, t0): x10 */
+	leaq	80(%rsp), %rdi          /* t2 */
+	leaq	40(%rsp), %rsi          /* t1 */
+	movl	$10, %edx               /* n = 10 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t2 = square_n(t1, 10): x10_10 */
+	leaq	80(%rsp), %rdi          /* t2 */
+	leaq	80(%rsp), %rsi          /* t2 */
+	leaq	40(%rsp), %rdx          /* t1 */
+	call	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t2, t1): x20 */
+	leaq	40(%rsp), %rdi          /* t1 */
+	leaq	80(%rsp), %rsi          /* t2 */
+	movl	$20, %edx               /* n = 20 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t1 = square_n(t2, 20): x20_20 */
+	leaq	40(%rsp), %rdi          /* t1 */
+	leaq	40(%rsp), %rsi          /* t1 */
+	leaq	80(%rsp), %rdx          /* t2 */
+	call	SYMBOL(curve25519_5x51_mul) /* t1 = mul(t1, t2): x40 */
+	leaq	40(%rsp), %rdi          /* t1 */
+	leaq	40(%rsp), %rsi          /* t1 */
+	movl	$20, %edx               /* n = 20 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t1 = square_n(t1, 20): x40_20 */
+	leaq	40(%rsp), %rdi          /* t1 */
+	leaq	40(%rsp), %rsi          /* t1 */
+	leaq	80(%rsp), %rdx          /* t2 */
+	call	SYMBOL(curve25519_5x51_mul) /* t1 = mul(t1, t2): x60 */
+	leaq	80(%rsp), %rdi          /* t2 */
+	leaq	40(%rsp), %rsi          /* t1 */
+	movl	$60, %edx               /* n = 60 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t2 = square_n(t1, 60): x60_60 */
+	leaq	80(%rsp), %rdi          /* t2 */
+	leaq	80(%rsp), %rsi          /* t2 */
+	leaq	40(%rsp), %rdx          /* t1 */
+	call	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t2, t1): x120 */
+	leaq	80(%rsp), %rdi          /* t2 */
+	leaq	80(%rsp), %rsi          /* t2 */
+	movl	$5, %edx                /* n = 5 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t2 = square_n(t2, 5): x120_5 */
+	leaq	80(%rsp), %rdi          /* t2 */
+	leaq	80(%rsp), %rsi          /* t2 */
+	movq	%rsp, %rdx              /* t0 */
+	call	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t2, t0): x125 */
+	movq	%rsp, %rdi              /* t0 */
+	leaq	80(%rsp), %rsi          /* t2 */
+	movl	$125, %edx              /* n = 125 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(t2, 125): x125_125 */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	leaq	80(%rsp), %rdx          /* t2 */
+	call	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, t2): x250 */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	movl	$5, %edx                /* n = 5 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(t0, 5): x250_5 */
+	movq	%rbx, %rdi              /* out */
+	movq	%rsp, %rsi              /* t0 */
+	movq	%rbx, %rdx              /* out */
+	call	SYMBOL(curve25519_5x51_mul) /* out = mul(t0, out) */
+	addq	$120, %rsp
+	.cfi_def_cfa_offset 24
+	popq	%rbp                    /* restore */
+	.cfi_def_cfa_offset 16
+	.cfi_restore %rbp
+	popq	%rbx                    /* restore */
+	.cfi_def_cfa_offset 8
+	.cfi_restore %rbx
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_invert)
+
+/* curve25519_5x51_pow22523
+ *
+ *     void curve25519_5x51_pow22523(uint64_t out[5], const uint64_t a[5])
+ *
+ * out = a^(2^252 - 3)  (modulo p)
+ * in      a: limbs below 2^54
+ * out     out: limbs below 2^52
+ * args    out in rdi, a in rsi
+ * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
+ * saves   rbx rbp
+ * stack   232 bytes, with what it calls
+ */
+	.globl	SYMBOL(curve25519_5x51_pow22523)
+	HIDDEN(curve25519_5x51_pow22523)
+	FUNCTION(curve25519_5x51_pow22523)
+	.p2align	5
+SYMBOL(curve25519_5x51_pow22523):
+	.cfi_startproc
+	endbr64
+	pushq	%rbx                    /* save */
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rbx, -16
+	pushq	%rbp                    /* save */
+	.cfi_def_cfa_offset 24
+	.cfi_offset %rbp, -24
+	subq	$120, %rsp              /* slots */
+	.cfi_def_cfa_offset 144
+	movq	%rdi, %rbp              /* out is kept */
+	movq	%rsi, %rbx              /* a is kept */
+	movq	%rsp, %rdi              /* t0                   return power(a, 2**252 - 3) */
+	movq	%rbx, %rsi              /* a */
+	call	SYMBOL(curve25519_5x51_sqr) /* t0 = sqr(a): x_10 */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	movq	%rbx, %rdx              /* a */
+	call	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, a): x2 */
+	leaq	40(%rsp), %rdi          /* t1 */
+	movq	%rsp, %rsi              /* t0 */
+	call	SYMBOL(curve25519_5x51_sqr) /* t1 = sqr(t0): x_110 */
+	leaq	40(%rsp), %rdi          /* t1 */
+	leaq	40(%rsp), %rsi          /* t1 */
+	movq	%rbx, %rdx              /* a */
+	call	SYMBOL(curve25519_5x51_mul) /* t1 = mul(t1, a): x3 */
+	leaq	40(%rsp), %rdi          /* t1 */
+	leaq	40(%rsp), %rsi          /* t1 */
+	movl	$2, %edx                /* n = 2 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t1 = square_n(t1, 2): x_11100 */
+	leaq	40(%rsp), %rdi          /* t1 */
+	leaq	40(%rsp), %rsi          /* t1 */
+	movq	%rsp, %rdx              /* t0 */
+	call	SYMBOL(curve25519_5x51_mul) /* t1 = mul(t1, t0): x5 */
+	movq	%rsp, %rdi              /* t0 */
+	leaq	40(%rsp), %rsi          /* t1 */
+	movl	$5, %edx                /* n = 5 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(t1, 5): x5_5 */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	leaq	40(%rsp), %rdx          /* t1 */
+	call	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, t1): x10 */
+	leaq	80(%rsp), %rdi          /* t2 */
+	movq	%rsp, %rsi              /* t0 */
+	movl	$10, %edx               /* n = 10 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t2 = square_n(t0, 10): x10_10 */
+	leaq	80(%rsp), %rdi          /* t2 */
+	leaq	80(%rsp), %rsi          /* t2 */
+	movq	%rsp, %rdx              /* t0 */
+	call	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t2, t0): x20 */
+	movq	%rsp, %rdi              /* t0 */
+	leaq	80(%rsp), %rsi          /* t2 */
+	movl	$20, %edx               /* n = 20 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(t2, 20): x20_20 */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	leaq	80(%rsp), %rdx          /* t2 */
+	call	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, t2): x40 */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	movl	$20, %edx               /* n = 20 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(t0, 20): x40_20 */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	leaq	80(%rsp), %rdx          /* t2 */
+	call	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, t2): x60 */
+	leaq	80(%rsp), %rdi          /* t2 */
+	movq	%rsp, %rsi              /* t0 */
+	movl	$60, %edx               /* n = 60 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t2 = square_n(t0, 60): x60_60 */
+	leaq	80(%rsp), %rdi          /* t2 */
+	leaq	80(%rsp), %rsi          /* t2 */
+	movq	%rsp, %rdx              /* t0 */
+	call	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t2, t0): x120 */
+	leaq	80(%rsp), %rdi          /* t2 */
+	leaq	80(%rsp), %rsi          /* t2 */
+	movl	$5, %edx                /* n = 5 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t2 = square_n(t2, 5): x120_5 */
+	leaq	80(%rsp), %rdi          /* t2 */
+	leaq	80(%rsp), %rsi          /* t2 */
+	leaq	40(%rsp), %rdx          /* t1 */
+	call	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t2, t1): x125 */
+	movq	%rsp, %rdi              /* t0 */
+	leaq	80(%rsp), %rsi          /* t2 */
+	movl	$125, %edx              /* n = 125 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(t2, 125): x125_125 */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	leaq	80(%rsp), %rdx          /* t2 */
+	call	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, t2): x250 */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	movl	$2, %edx                /* n = 2 */
+	call	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(t0, 2): x250_2 */
+	movq	%rbp, %rdi              /* out */
+	movq	%rsp, %rsi              /* t0 */
+	movq	%rbx, %rdx              /* a */
+	call	SYMBOL(curve25519_5x51_mul) /* out = mul(t0, a) */
+	addq	$120, %rsp
+	.cfi_def_cfa_offset 24
+	popq	%rbp                    /* restore */
+	.cfi_def_cfa_offset 16
+	.cfi_restore %rbp
+	popq	%rbx                    /* restore */
+	.cfi_def_cfa_offset 8
+	.cfi_restore %rbx
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_pow22523)
+
+/* curve25519_5x51_sqrt_ratio
+ *
+ *     uint64_t curve25519_5x51_sqrt_ratio(uint64_t out[5], const uint64_t u[5], const uint64_t v[5])
+ *
+ * out = even root of u / v, or of i * u / v where that has none  (modulo p), returns 1 if u / v is a square and
+ * v is not 0 (or u is), else 0
+ * r^2 * v is u or -u where u / v is a square, else i * u or -i * u, where it has the wrong sign, r is turned by
+ * i.
+ * RFC 9496, 4.2, for ristretto255, and the decompression of points.
+ * in      u, v: limbs below 2^52
+ * out     out: limbs below 2^52
+ * returns a bit, 0 or 1
+ * args    out in rdi, u in rsi, v in rdx
+ * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
+ * saves   rbx rbp r12 r13 r14
+ * stack   440 bytes, with what it calls
+ */
+	.globl	SYMBOL(curve25519_5x51_sqrt_ratio)
+	HIDDEN(curve25519_5x51_sqrt_ratio)
+	FUNCTION(curve25519_5x51_sqrt_ratio)
+	.p2align	5
+SYMBOL(curve25519_5x51_sqrt_ratio):
+	.cfi_startproc
+	endbr64
+	pushq	%rbx                    /* save */
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rbx, -16
+	pushq	%rbp                    /* save */
+	.cfi_def_cfa_offset 24
+	.cfi_offset %rbp, -24
+	pushq	%r12                    /* save */
+	.cfi_def_cfa_offset 32
+	.cfi_offset %r12, -32
+	pushq	%r13                    /* save */
+	.cfi_def_cfa_offset 40
+	.cfi_offset %r13, -40
+	pushq	%r14                    /* save */
+	.cfi_def_cfa_offset 48
+	.cfi_offset %r14, -48
+	subq	$160, %rsp              /* slots */
+	.cfi_def_cfa_offset 208
+	movq	%rdi, %r14              /* out is kept */
+	movq	%rsi, %rbx              /* u is kept */
+	movq	%rdx, %rbp              /* v is kept */
+	movq	%rsp, %rdi              /* t0                   v3 = mul(sqr(v), v) */
+	movq	%rbp, %rsi              /* v */
+	call	SYMBOL(curve25519_5x51_sqr) /* t0 = sqr(v) */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	movq	%rbp, %rdx              /* v */
+	call	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, v) */
+	leaq	40(%rsp), %rdi          /* t1                   r = mul(mul(u, v3), pow22523(mul(u, mul(sqr(v3), v)))) */
+	movq	%rbx, %rsi              /* u */
+	movq	%rsp, %rdx              /* t0 */
+	call	SYMBOL(curve25519_5x51_mul) /* t1 = mul(u, t0) */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	call	SYMBOL(curve25519_5x51_sqr) /* t0 = sqr(t0) */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	movq	%rbp, %rdx              /* v */
+	call	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, v) */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rbx, %rsi              /* u */
+	movq	%rsp, %rdx              /* t0 */
+	call	SYMBOL(curve25519_5x51_mul) /* t0 = mul(u, t0) */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	call	SYMBOL(curve25519_5x51_pow22523) /* t0 = pow22523(t0) */
+	leaq	40(%rsp), %rdi          /* t1 */
+	leaq	40(%rsp), %rsi          /* t1 */
+	movq	%rsp, %rdx              /* t0 */
+	call	SYMBOL(curve25519_5x51_mul) /* t1 = mul(t1, t0) */
+	movq	%rsp, %rdi              /* t0                   found = mul(sqr(r), v) */
+	leaq	40(%rsp), %rsi          /* t1 */
+	call	SYMBOL(curve25519_5x51_sqr) /* t0 = sqr(t1) */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	movq	%rbp, %rdx              /* v */
+	call	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, v) */
+	leaq	80(%rsp), %rdi          /* t2                   square = equal(sqr(found), sqr(u)) */
+	movq	%rsp, %rsi              /* t0 */
+	call	SYMBOL(curve25519_5x51_sqr) /* t2 = sqr(t0) */
+	leaq	120(%rsp), %rdi         /* t3 */
+	movq	%rbx, %rsi              /* u */
+	call	SYMBOL(curve25519_5x51_sqr) /* t3 = sqr(u) */
+	leaq	80(%rsp), %rdi          /* t2 */
+	leaq	120(%rsp), %rsi         /* t3 */
+	call	SYMBOL(curve25519_5x51_equal) /* bit0 = equal(t2, t3) */
+	movq	%rax, %r12              /* bit0 */
+	movabsq	$0x61b274a0ea0b0, %rax  /*                      wanted = select(square, u, mul(u, SQRT_M1)) */
+	movq	%rax, 80(%rsp)          /* t2[0] = 0x61b274a0ea0b0 */
+	movabsq	$0xd5a5fc8f189d, %rax
+	movq	%rax, 88(%rsp)          /* t2[1] = 0xd5a5fc8f189d */
+	movabsq	$0x7ef5e9cbd0c60, %rax
+	movq	%rax, 96(%rsp)          /* t2[2] = 0x7ef5e9cbd0c60 */
+	movabsq	$0x78595a6804c9e, %rax
+	movq	%rax, 104(%rsp)         /* t2[3] = 0x78595a6804c9e */
+	movabsq	$0x2b8324804fc1d, %rax
+	movq	%rax, 112(%rsp)         /* t2[4] = 0x2b8324804fc1d */
+	leaq	80(%rsp), %rdi          /* t2 */
+	movq	%rbx, %rsi              /* u */
+	leaq	80(%rsp), %rdx          /* t2 */
+	call	SYMBOL(curve25519_5x51_mul) /* t2 = mul(u, t2) */
+	leaq	80(%rsp), %rdi          /* t2 */
+	movq	%r12, %rsi              /* bit0 */
+	movq	%rbx, %rdx              /* u */
+	leaq	80(%rsp), %rcx          /* t2 */
+	call	SYMBOL(curve25519_5x51_select) /* t2 = select(bit0, u, t2) */
+	movq	%rsp, %rdi              /* t0                   return absolute(select(equal(found, wanted), r, mul(r, SQRT_M1))), square */
+	leaq	80(%rsp), %rsi          /* t2 */
+	call	SYMBOL(curve25519_5x51_equal) /* bit1 = equal(t0, t2) */
+	movq	%rax, %r13              /* bit1 */
+	movabsq	$0x61b274a0ea0b0, %rax
+	movq	%rax, (%rsp)            /* t0[0] = 0x61b274a0ea0b0 */
+	movabsq	$0xd5a5fc8f189d, %rax
+	movq	%rax, 8(%rsp)           /* t0[1] = 0xd5a5fc8f189d */
+	movabsq	$0x7ef5e9cbd0c60, %rax
+	movq	%rax, 16(%rsp)          /* t0[2] = 0x7ef5e9cbd0c60 */
+	movabsq	$0x78595a6804c9e, %rax
+	movq	%rax, 24(%rsp)          /* t0[3] = 0x78595a6804c9e */
+	movabsq	$0x2b8324804fc1d, %rax
+	movq	%rax, 32(%rsp)          /* t0[4] = 0x2b8324804fc1d */
+	movq	%rsp, %rdi              /* t0 */
+	leaq	40(%rsp), %rsi          /* t1 */
+	movq	%rsp, %rdx              /* t0 */
+	call	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t1, t0) */
+	leaq	40(%rsp), %rdi          /* t1 */
+	movq	%r13, %rsi              /* bit1 */
+	leaq	40(%rsp), %rdx          /* t1 */
+	movq	%rsp, %rcx              /* t0 */
+	call	SYMBOL(curve25519_5x51_select) /* t1 = select(bit1, t1, t0) */
+	movq	%r14, %rdi              /* out */
+	leaq	40(%rsp), %rsi          /* t1 */
+	call	SYMBOL(curve25519_5x51_absolute) /* out = absolute(t1) */
+	movq	%r12, %rax              /* bit0 */
+	addq	$160, %rsp
+	.cfi_def_cfa_offset 48
+	popq	%r14                    /* restore */
+	.cfi_def_cfa_offset 40
+	.cfi_restore %r14
+	popq	%r13                    /* restore */
+	.cfi_def_cfa_offset 32
+	.cfi_restore %r13
+	popq	%r12                    /* restore */
+	.cfi_def_cfa_offset 24
+	.cfi_restore %r12
+	popq	%rbp                    /* restore */
+	.cfi_def_cfa_offset 16
+	.cfi_restore %rbp
+	popq	%rbx                    /* restore */
+	.cfi_def_cfa_offset 8
+	.cfi_restore %rbx
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_sqrt_ratio)
+
+/* curve25519_5x51_ladder_step
+ *
+ *     void curve25519_5x51_ladder_step(uint64_t out0[5], uint64_t out1[5], uint64_t out2[5], uint64_t out3[5], uint64_t bit, const uint64_t x1[5], const uint64_t x2[5], const uint64_t z2[5], const uint64_t x3[5], const uint64_t z3[5])
+ *
+ * out0, out1, out2, out3 = x2, z2, x3, z3 after one step of the ladder of RFC 7748, 5, before which (x2, z2) and
+ * (x3, z3) are swapped if bit  (modulo p)
+ * One bit of X25519: the points are swapped for bit 1, then (x2, z2) is doubled and (x3, z3) becomes their sum.
+ * x1 is the coordinate of their difference. RFC 7748, 5.
+ * in      bit: a bit, 0 or 1
+ * in      x1: limbs below 2^54
+ * in      x2, z2, x3, z3: limbs below 2^52
+ * out     out0, out1, out2, out3: limbs below 2^52
+ * args    out0 in rdi, out1 in rsi, out2 in rdx, out3 in rcx, bit in r8, x1 in r9, x2 on the stack, z2 on the
+ * stack, x3 on the stack, z3 on the stack
+ * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
+ * saves   rbx rbp r12 r13 r14 r15
+ * stack   328 bytes, with what it calls
+ */
+	.globl	SYMBOL(curve25519_5x51_ladder_step)
+	HIDDEN(curve25519_5x51_ladder_step)
+	FUNCTION(curve25519_5x51_ladder_step)
+	.p2align	5
+SYMBOL(curve25519_5x51_ladder_step):
+	.cfi_startproc
+	endbr64
+	pushq	%rbx                    /* save */
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rbx, -16
+	pushq	%rbp                    /* save */
+	.cfi_def_cfa_offset 24
+	.cfi_offset %rbp, -24
+	pushq	%r12                    /* save */
+	.cfi_def_cfa_offset 32
+	.cfi_offset %r12, -32
+	pushq	%r13                    /* save */
+	.cfi_def_cfa_offset 40
+	.cfi_offset %r13, -40
+	pushq	%r14                    /* save */
+	.cfi_def_cfa_offset 48
+	.cfi_offset %r14, -48
+	pushq	%r15                    /* save */
+	.cfi_def_cfa_offset 56
+	.cfi_offset %r15, -56
+	subq	$200, %rsp              /* slots */
+	.cfi_def_cfa_offset 256
+	movq	%rdi, %r15              /* out0 is kept */
+	movq	%rsi, %r14              /* out1 is kept */
+	movq	%rdx, %r13              /* out2 is kept */
+	movq	%rcx, %r12              /* out3 is kept */
+	movq	%r8, %rbx               /* bit is kept */
+	movq	%r9, %rbp               /* x1 is kept */
+	movq	%rsp, %rdi              /* t0                   x2, x3 = swap(bit, x2, x3) */
+	leaq	40(%rsp), %rsi          /* t1 */
+	movq	%rbx, %rdx              /* bit */
+	movq	256(%rsp), %rcx         /* x2 */
+	movq	272(%rsp), %r8          /* x3 */
+	call	SYMBOL(curve25519_5x51_swap) /* t0, t1 = swap(bit, x2, x3) */
+	leaq	80(%rsp), %rdi          /* t2                   z2, z3 = swap(bit, z2, z3) */
+	leaq	120(%rsp), %rsi         /* t3 */
+	movq	%rbx, %rdx              /* bit */
+	movq	264(%rsp), %rcx         /* z2 */
+	movq	280(%rsp), %r8          /* z3 */
+	call	SYMBOL(curve25519_5x51_swap) /* t2, t3 = swap(bit, z2, z3) */
+	leaq	160(%rsp), %rdi         /* t4                   a, b = add(x2, z2), sub(x2, z2) */
+	movq	%rsp, %rsi              /* t0 */
+	leaq	80(%rsp), %rdx          /* t2 */
+	call	SYMBOL(curve25519_5x51_add) /* t4 = add(t0, t2) */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	leaq	80(%rsp), %rdx          /* t2 */
+	call	SYMBOL(curve25519_5x51_sub) /* t0 = sub(t0, t2) */
+	leaq	80(%rsp), %rdi          /* t2                   da, cb = mul(sub(x3, z3), a), mul(add(x3, z3), b) */
+	leaq	40(%rsp), %rsi          /* t1 */
+	leaq	120(%rsp), %rdx         /* t3 */
+	call	SYMBOL(curve25519_5x51_sub) /* t2 = sub(t1, t3) */
+	leaq	80(%rsp), %rdi          /* t2 */
+	leaq	80(%rsp), %rsi          /* t2 */
+	leaq	160(%rsp), %rdx         /* t4 */
+	call	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t2, t4) */
+	leaq	40(%rsp), %rdi          /* t1 */
+	leaq	40(%rsp), %rsi          /* t1 */
+	leaq	120(%rsp), %rdx         /* t3 */
+	call	SYMBOL(curve25519_5x51_add) /* t1 = add(t1, t3) */
+	leaq	40(%rsp), %rdi          /* t1 */
+	leaq	40(%rsp), %rsi          /* t1 */
+	movq	%rsp, %rdx              /* t0 */
+	call	SYMBOL(curve25519_5x51_mul) /* t1 = mul(t1, t0) */
+	leaq	120(%rsp), %rdi         /* t3                   z3 = mul(x1, sqr(sub(da, cb))) */
+	leaq	80(%rsp), %rsi          /* t2 */
+	leaq	40(%rsp), %rdx          /* t1 */
+	call	SYMBOL(curve25519_5x51_sub) /* t3 = sub(t2, t1) */
+	leaq	120(%rsp), %rdi         /* t3 */
+	leaq	120(%rsp), %rsi         /* t3 */
+	call	SYMBOL(curve25519_5x51_sqr) /* t3 = sqr(t3) */
+	movq	%r12, %rdi              /* out3 */
+	movq	%rbp, %rsi              /* x1 */
+	leaq	120(%rsp), %rdx         /* t3 */
+	call	SYMBOL(curve25519_5x51_mul) /* out3 = mul(x1, t3) */
+	leaq	80(%rsp), %rdi          /* t2                   x3 = sqr(add(da, cb)) */
+	leaq	80(%rsp), %rsi          /* t2 */
+	leaq	40(%rsp), %rdx          /* t1 */
+	call	SYMBOL(curve25519_5x51_add) /* t2 = add(t2, t1) */
+	movq	%r13, %rdi              /* out2 */
+	leaq	80(%rsp), %rsi          /* t2 */
+	call	SYMBOL(curve25519_5x51_sqr) /* out2 = sqr(t2) */
+	leaq	160(%rsp), %rdi         /* t4                   aa, bb = sqr(a), sqr(b) */
+	leaq	160(%rsp), %rsi         /* t4 */
+	call	SYMBOL(curve25519_5x51_sqr) /* t4 = sqr(t4) */
+	movq	%rsp, %rdi              /* t0 */
+	movq	%rsp, %rsi              /* t0 */
+	call	SYMBOL(curve25519_5x51_sqr) /* t0 = sqr(t0) */
+	leaq	40(%rsp), %rdi          /* t1                   e = sub(aa, bb) */
+	leaq	160(%rsp), %rsi         /* t4 */
+	movq	%rsp, %rdx              /* t0 */
+	call	SYMBOL(curve25519_5x51_sub) /* t1 = sub(t4, t0) */
+	leaq	80(%rsp), %rdi          /* t2                   z2 = mul(e, add(aa, mul_small(e, 121665))) */
+	leaq	40(%rsp), %rsi          /* t1 */
+	movl	$0x1db41, %edx          /* c = 121665 */
+	call	SYMBOL(curve25519_5x51_mul_small) /* t2 = mul_small(t1, 121665) */
+	leaq	80(%rsp), %rdi          /* t2 */
+	leaq	160(%rsp), %rsi         /* t4 */
+	leaq	80(%rsp), %rdx          /* t2 */
+	call	SYMBOL(curve25519_5x51_add) /* t2 = add(t4, t2) */
+	movq	%r14, %rdi              /* out1 */
+	leaq	40(%rsp), %rsi          /* t1 */
+	leaq	80(%rsp), %rdx          /* t2 */
+	call	SYMBOL(curve25519_5x51_mul) /* out1 = mul(t1, t2) */
+	movq	%r15, %rdi              /* out0                 return mul(aa, bb), z2, x3, z3 */
+	leaq	160(%rsp), %rsi         /* t4 */
+	movq	%rsp, %rdx              /* t0 */
+	call	SYMBOL(curve25519_5x51_mul) /* out0 = mul(t4, t0) */
+	addq	$200, %rsp
+	.cfi_def_cfa_offset 56
+	popq	%r15                    /* restore */
+	.cfi_def_cfa_offset 48
+	.cfi_restore %r15
+	popq	%r14                    /* restore */
+	.cfi_def_cfa_offset 40
+	.cfi_restore %r14
+	popq	%r13                    /* restore */
+	.cfi_def_cfa_offset 32
+	.cfi_restore %r13
+	popq	%r12                    /* restore */
+	.cfi_def_cfa_offset 24
+	.cfi_restore %r12
+	popq	%rbp                    /* restore */
+	.cfi_def_cfa_offset 16
+	.cfi_restore %rbp
+	popq	%rbx                    /* restore */
+	.cfi_def_cfa_offset 8
+	.cfi_restore %rbx
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_ladder_step)
 
 #if defined(__APPLE__)
 	.subsections_via_symbols

@@ -60,6 +60,24 @@ static inline uint64_t is_nonzero(uint64_t x)
     return (x | (0 - x)) >> 63;
 }
 
+/* A little-endian number of 1 to 8 bytes. */
+static inline uint64_t load_bytes(const uint8_t *bytes, int length)
+{
+    uint64_t x = 0;
+    int i;
+    for (i = 0; i < length; i++)
+        x |= (uint64_t)bytes[i] << (8 * i);
+    return x;
+}
+
+/* The low 1 to 8 bytes of x, little-endian. */
+static inline void store_bytes(uint8_t *bytes, int length, uint64_t x)
+{
+    int i;
+    for (i = 0; i < length; i++)
+        bytes[i] = (uint8_t)(x >> (8 * i) & 255);
+}
+
 /* x + y + carry modulo 2^64, and the carry out of it. */
 static inline uint64_t add_carry(uint64_t x, uint64_t y, uint64_t carry, uint64_t *carry_out)
 {
@@ -81,6 +99,26 @@ static inline uint64_t add_carry(uint64_t x, uint64_t y, uint64_t carry, uint64_
     const uint64_t part = x + y, sum = part + carry;
     *carry_out = ((x & y) | ((x | y) & ~part)) >> 63 | (part & ~sum) >> 63;
     return sum;
+#endif
+}
+
+/* x - y - borrow modulo 2^64, and the borrow out of it. */
+static inline uint64_t sub_borrow(uint64_t x, uint64_t y, uint64_t borrow, uint64_t *borrow_out)
+{
+#if ASMGEN_WIDE && defined(__x86_64__) && !defined(__clang__)
+    unsigned long long difference;
+    *borrow_out = __builtin_ia32_sbb_u64((unsigned char)borrow, x, y, &difference);
+    return difference;
+#elif ASMGEN_WIDE
+    uint64_t part, difference;
+    const uint64_t first = __builtin_sub_overflow(x, y, &part);
+    const uint64_t second = __builtin_sub_overflow(part, borrow, &difference);
+    *borrow_out = first | second;
+    return difference;
+#else
+    const uint64_t part = x - y, difference = part - borrow;
+    *borrow_out = ((~x & y) | (~(x ^ y) & part)) >> 63 | (~part & difference) >> 63;
+    return difference;
 #endif
 }
 
@@ -210,8 +248,8 @@ void curve25519_5x51_sqr(uint64_t out[5], const uint64_t a[5])
     const uint64_t a0x2a3lolow = (uint64_t)t5 & UINT64_C(0x7ffffffffffff);
     const uint64_t a0x2a4lolow = (uint64_t)t1 & UINT64_C(0x7ffffffffffff);
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t w1 = (uint64_t)(t1 >> 51) * 19;
-    const uint64_t a0a0lolow2 = a0a0lolow + w1;
+    const uint64_t a0x2a4lohigh = (uint64_t)(t1 >> 51) * 19;
+    const uint64_t a0a0lolow2 = a0a0lolow + a0x2a4lohigh;
     const uint64_t a0x2a1lolow2 = a0x2a1lolow + (uint64_t)(t2 >> 51);
     const uint64_t a1a1lolow2 = a1a1lolow + (uint64_t)(t3 >> 51);
     const uint64_t a0x2a3lolow2 = a0x2a3lolow + (uint64_t)(t4 >> 51);
@@ -228,8 +266,8 @@ void curve25519_5x51_sqr(uint64_t out[5], const uint64_t a[5])
     const uint64_t a0x2a4lolowlow = a0x2a4lolow2 & UINT64_C(0x7ffffffffffff);
     const uint64_t a0x2a4lolowhigh = a0x2a4lolow2 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t w2 = a0x2a4lolowhigh * 19;
-    const uint64_t a0a0lolowlow2 = a0a0lolowlow + w2;
+    const uint64_t w1 = a0x2a4lolowhigh * 19;
+    const uint64_t a0a0lolowlow2 = a0a0lolowlow + w1;
     const uint64_t a0x2a1lolowlow2 = a0x2a1lolowlow + a0a0lolowhigh;
     const uint64_t a1a1lolowlow2 = a1a1lolowlow + a0x2a1lolowhigh;
     const uint64_t a0x2a3lolowlow2 = a0x2a3lolowlow + a1a1lolowhigh;
@@ -283,8 +321,8 @@ void curve25519_5x51_square_n(uint64_t out[5], const uint64_t a[5], uint64_t n)
             const uint64_t s0x2s3lolow = (uint64_t)t5 & UINT64_C(0x7ffffffffffff);
             const uint64_t s0x2s4lolow = (uint64_t)t1 & UINT64_C(0x7ffffffffffff);
             /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-            const uint64_t w1 = (uint64_t)(t1 >> 51) * 19;
-            const uint64_t s0s0lolow2 = s0s0lolow + w1;
+            const uint64_t s0x2s4lohigh = (uint64_t)(t1 >> 51) * 19;
+            const uint64_t s0s0lolow2 = s0s0lolow + s0x2s4lohigh;
             const uint64_t s0x2s1lolow2 = s0x2s1lolow + (uint64_t)(t2 >> 51);
             const uint64_t s1s1lolow2 = s1s1lolow + (uint64_t)(t3 >> 51);
             const uint64_t s0x2s3lolow2 = s0x2s3lolow + (uint64_t)(t4 >> 51);
@@ -301,8 +339,8 @@ void curve25519_5x51_square_n(uint64_t out[5], const uint64_t a[5], uint64_t n)
             const uint64_t s0x2s4lolowlow = s0x2s4lolow2 & UINT64_C(0x7ffffffffffff);
             const uint64_t s0x2s4lolowhigh = s0x2s4lolow2 >> 51;
             /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-            const uint64_t w2 = s0x2s4lolowhigh * 19;
-            const uint64_t s0s0lolowlow2 = s0s0lolowlow + w2;
+            const uint64_t w1 = s0x2s4lolowhigh * 19;
+            const uint64_t s0s0lolowlow2 = s0s0lolowlow + w1;
             const uint64_t s0x2s1lolowlow2 = s0x2s1lolowlow + s0s0lolowhigh;
             const uint64_t s1s1lolowlow2 = s1s1lolowlow + s0x2s1lolowhigh;
             const uint64_t s0x2s3lolowlow2 = s0x2s3lolowlow + s1s1lolowhigh;
@@ -464,7 +502,7 @@ void curve25519_5x51_neg(uint64_t out[5], const uint64_t a[5])
 /* out = the one value of a in 0..p - 1  (modulo p) */
 void curve25519_5x51_canon(uint64_t out[5], const uint64_t a[5])
 {
-    /* def canon(a: full) -> fe.below(fe.modulus): */
+    /* def canon(a: full) -> fe.below(P): */
     const uint64_t a0 = a[0];
     const uint64_t a1 = a[1];
     const uint64_t a2 = a[2];
@@ -488,7 +526,7 @@ void curve25519_5x51_canon(uint64_t out[5], const uint64_t a[5])
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
     const uint64_t a4low2 = a4low + a3high;
-    /* x = fe.element(carried(a)).value */
+    /* x = fe.element(carried(limbs)).value */
     const u128 t1 = ((u128)a1low2 << 51) + a0low2;
     const uint64_t a0low3 = (uint64_t)t1;
     const u128 t2 = ((u128)a2low2 << 38) + (uint64_t)(t1 >> 64);
@@ -515,9 +553,9 @@ void curve25519_5x51_canon(uint64_t out[5], const uint64_t a[5])
     uint64_t c6;
     const uint64_t a2lowhigh2 = add_carry(a2lowhigh, 0, c5, &c6);
     const uint64_t a3lowhigh3 = a3lowhigh + 0 + c6;
-    const uint64_t a3lowhighhigh2 = a3lowhighhigh << 63;
-    const uint64_t a3lowhigh4 = a3lowhigh3 - a3lowhighhigh2;
-    /* def canon(a: full) -> fe.below(fe.modulus): */
+    const uint64_t a3lowhighlow = a3lowhigh2 & UINT64_C(0x8000000000000000);
+    const uint64_t a3lowhigh4 = a3lowhigh3 - a3lowhighlow;
+    /* def canon(a: full) -> fe.below(P): */
     const uint64_t a0lowlow = a0low4 & UINT64_C(0x7ffffffffffff);
     const uint64_t a0lowhigh = (a1lowhigh2 << 13) | (a0low4 >> 51);
     const uint64_t a0lowhighlow = a0lowhigh & UINT64_C(0x7ffffffffffff);
@@ -525,23 +563,83 @@ void curve25519_5x51_canon(uint64_t out[5], const uint64_t a[5])
     const uint64_t a1lowhighhighlow = a1lowhighhigh & UINT64_C(0x7ffffffffffff);
     const uint64_t a2lowhighhigh = (a3lowhigh4 << 39) | (a2lowhigh2 >> 25);
     const uint64_t a2lowhighhighlow = a2lowhighhigh & UINT64_C(0x7ffffffffffff);
-    const uint64_t a3lowhighhigh3 = a3lowhigh4 >> 12;
+    const uint64_t a3lowhighhigh2 = a3lowhigh4 >> 12;
     out[0] = a0lowlow;
     out[1] = a0lowhighlow;
     out[2] = a1lowhighhighlow;
     out[3] = a2lowhighhighlow;
-    out[4] = a3lowhighhigh3;
+    out[4] = a3lowhighhigh2;
 }
 
-/* (b, a) if the bit is 1, else (a, b), in constant time. */
-void curve25519_5x51_swap(
-    uint64_t out0[5],
-    uint64_t out1[5],
-    uint64_t bit,
-    const uint64_t a[5],
-    const uint64_t b[5])
+/* returns 1 if a = 0, else 0 */
+uint64_t curve25519_5x51_is_zero(const uint64_t a[5])
 {
-    /* def swap(bit: Bit, a: full, b: full) -> tuple[full, full]: */
+    /* def is_zero(a: full) -> Bit: */
+    const uint64_t a0 = a[0];
+    const uint64_t a1 = a[1];
+    const uint64_t a2 = a[2];
+    const uint64_t a3 = a[3];
+    const uint64_t a4 = a[4];
+    /* low, high = zip(*(column.split(51) for column in columns)) */
+    const uint64_t a0low = a0 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0high = a0 >> 51;
+    const uint64_t a1low = a1 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a1high = a1 >> 51;
+    const uint64_t a2low = a2 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a2high = a2 >> 51;
+    const uint64_t a3low = a3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a3high = a3 >> 51;
+    const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a4high = a4 >> 51;
+    /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+    const uint64_t a4high2 = a4high * 19;
+    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t a1low2 = a1low + a0high;
+    const uint64_t a2low2 = a2low + a1high;
+    const uint64_t a3low2 = a3low + a2high;
+    const uint64_t a4low2 = a4low + a3high;
+    /* x = fe.element(carried(limbs)).value */
+    const u128 t1 = ((u128)a1low2 << 51) + a0low2;
+    const uint64_t a0low3 = (uint64_t)t1;
+    const u128 t2 = ((u128)a2low2 << 38) + (uint64_t)(t1 >> 64);
+    const uint64_t a1lowhigh = (uint64_t)t2;
+    const u128 t3 = ((u128)a3low2 << 25) + (uint64_t)(t2 >> 64);
+    const uint64_t a2lowhigh = (uint64_t)t3;
+    const uint64_t a4low3 = a4low2 << 12;
+    const uint64_t a3lowhigh = (uint64_t)(t3 >> 64) + a4low3;
+    /* q = (x + 19).split(255)[1] */
+    uint64_t c1;
+    (void)add_carry(a0low3, 19, 0, &c1);
+    uint64_t c2;
+    (void)add_carry(a1lowhigh, 0, c1, &c2);
+    uint64_t c3;
+    (void)add_carry(a2lowhigh, 0, c2, &c3);
+    const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
+    const uint64_t a3lowhighhigh = a3lowhigh2 >> 63;
+    /* return x + 19 * q - (q << 255) */
+    const uint64_t w1 = a3lowhighhigh * 19;
+    uint64_t c4;
+    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c4);
+    uint64_t c5;
+    const uint64_t a1lowhigh2 = add_carry(a1lowhigh, 0, c4, &c5);
+    uint64_t c6;
+    const uint64_t a2lowhigh2 = add_carry(a2lowhigh, 0, c5, &c6);
+    const uint64_t a3lowhigh3 = a3lowhigh + 0 + c6;
+    const uint64_t a3lowhighlow = a3lowhigh2 & UINT64_C(0x8000000000000000);
+    const uint64_t a3lowhigh4 = a3lowhigh3 - a3lowhighlow;
+    /* return reduced(a).is_zero() */
+    const uint64_t a0low5 = a0low4 | a1lowhigh2;
+    const uint64_t a0low6 = a0low5 | a2lowhigh2;
+    const uint64_t a0low7 = a0low6 | a3lowhigh4;
+    const uint64_t c7 = is_nonzero(a0low7);
+    const uint64_t c8 = 1 - c7;
+    return c8;
+}
+
+/* returns 1 if a = b, else 0 */
+uint64_t curve25519_5x51_equal(const uint64_t a[5], const uint64_t b[5])
+{
+    /* def equal(a: loose, b: loose) -> Bit: */
     const uint64_t a0 = a[0];
     const uint64_t a1 = a[1];
     const uint64_t a2 = a[2];
@@ -552,7 +650,600 @@ void curve25519_5x51_swap(
     const uint64_t b2 = b[2];
     const uint64_t b3 = b[3];
     const uint64_t b4 = b[4];
-    /* return select(bit, b, a), select(bit, a, b) */
+    /* return is_zero([x + 4 * m - y for x, m, y in zip(a, multiple, b)]) */
+    const uint64_t a0_2 = a0 + UINT64_C(0x7ffffffffffed0);
+    const uint64_t a0_3 = a0_2 - b0;
+    const uint64_t a1_2 = a1 + UINT64_C(0x7ffffffffffff0);
+    const uint64_t a1_3 = a1_2 - b1;
+    const uint64_t a2_2 = a2 + UINT64_C(0x7ffffffffffff0);
+    const uint64_t a2_3 = a2_2 - b2;
+    const uint64_t a3_2 = a3 + UINT64_C(0x7ffffffffffff0);
+    const uint64_t a3_3 = a3_2 - b3;
+    const uint64_t a4_2 = a4 + UINT64_C(0x7ffffffffffff0);
+    const uint64_t a4_3 = a4_2 - b4;
+    /* low, high = zip(*(column.split(51) for column in columns)) */
+    const uint64_t a0low = a0_3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0high = a0_3 >> 51;
+    const uint64_t a1low = a1_3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a1high = a1_3 >> 51;
+    const uint64_t a2low = a2_3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a2high = a2_3 >> 51;
+    const uint64_t a3low = a3_3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a3high = a3_3 >> 51;
+    const uint64_t a4low = a4_3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a4high = a4_3 >> 51;
+    /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+    const uint64_t a4high2 = a4high * 19;
+    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t a1low2 = a1low + a0high;
+    const uint64_t a2low2 = a2low + a1high;
+    const uint64_t a3low2 = a3low + a2high;
+    const uint64_t a4low2 = a4low + a3high;
+    /* x = fe.element(carried(limbs)).value */
+    const u128 t1 = ((u128)a1low2 << 51) + a0low2;
+    const uint64_t a0low3 = (uint64_t)t1;
+    const u128 t2 = ((u128)a2low2 << 38) + (uint64_t)(t1 >> 64);
+    const uint64_t a1lowhigh = (uint64_t)t2;
+    const u128 t3 = ((u128)a3low2 << 25) + (uint64_t)(t2 >> 64);
+    const uint64_t a2lowhigh = (uint64_t)t3;
+    const uint64_t a4low3 = a4low2 << 12;
+    const uint64_t a3lowhigh = (uint64_t)(t3 >> 64) + a4low3;
+    /* q = (x + 19).split(255)[1] */
+    uint64_t c1;
+    (void)add_carry(a0low3, 19, 0, &c1);
+    uint64_t c2;
+    (void)add_carry(a1lowhigh, 0, c1, &c2);
+    uint64_t c3;
+    (void)add_carry(a2lowhigh, 0, c2, &c3);
+    const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
+    const uint64_t a3lowhighhigh = a3lowhigh2 >> 63;
+    /* return x + 19 * q - (q << 255) */
+    const uint64_t w1 = a3lowhighhigh * 19;
+    uint64_t c4;
+    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c4);
+    uint64_t c5;
+    const uint64_t a1lowhigh2 = add_carry(a1lowhigh, 0, c4, &c5);
+    uint64_t c6;
+    const uint64_t a2lowhigh2 = add_carry(a2lowhigh, 0, c5, &c6);
+    const uint64_t a3lowhigh3 = a3lowhigh + 0 + c6;
+    const uint64_t a3lowhighlow = a3lowhigh2 & UINT64_C(0x8000000000000000);
+    const uint64_t a3lowhigh4 = a3lowhigh3 - a3lowhighlow;
+    /* return reduced(a).is_zero() */
+    const uint64_t a0low5 = a0low4 | a1lowhigh2;
+    const uint64_t a0low6 = a0low5 | a2lowhigh2;
+    const uint64_t a0low7 = a0low6 | a3lowhigh4;
+    const uint64_t c7 = is_nonzero(a0low7);
+    const uint64_t c8 = 1 - c7;
+    return c8;
+}
+
+/* returns the lowest bit of the value of a in 0..p - 1 */
+uint64_t curve25519_5x51_is_odd(const uint64_t a[5])
+{
+    /* def is_odd(a: full) -> Bit: */
+    const uint64_t a0 = a[0];
+    const uint64_t a1 = a[1];
+    const uint64_t a2 = a[2];
+    const uint64_t a3 = a[3];
+    const uint64_t a4 = a[4];
+    /* low, high = zip(*(column.split(51) for column in columns)) */
+    const uint64_t a0low = a0 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0high = a0 >> 51;
+    const uint64_t a1low = a1 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a1high = a1 >> 51;
+    const uint64_t a2low = a2 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a2high = a2 >> 51;
+    const uint64_t a3low = a3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a3high = a3 >> 51;
+    const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a4high = a4 >> 51;
+    /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+    const uint64_t a4high2 = a4high * 19;
+    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t a1low2 = a1low + a0high;
+    const uint64_t a2low2 = a2low + a1high;
+    const uint64_t a3low2 = a3low + a2high;
+    const uint64_t a4low2 = a4low + a3high;
+    /* x = fe.element(carried(limbs)).value */
+    const u128 t1 = ((u128)a1low2 << 51) + a0low2;
+    const uint64_t a0low3 = (uint64_t)t1;
+    const u128 t2 = ((u128)a2low2 << 38) + (uint64_t)(t1 >> 64);
+    const u128 t3 = ((u128)a3low2 << 25) + (uint64_t)(t2 >> 64);
+    const uint64_t a4low3 = a4low2 << 12;
+    const uint64_t a3lowhigh = (uint64_t)(t3 >> 64) + a4low3;
+    /* q = (x + 19).split(255)[1] */
+    uint64_t c1;
+    (void)add_carry(a0low3, 19, 0, &c1);
+    uint64_t c2;
+    (void)add_carry((uint64_t)t2, 0, c1, &c2);
+    uint64_t c3;
+    (void)add_carry((uint64_t)t3, 0, c2, &c3);
+    const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
+    const uint64_t a3lowhighhigh = a3lowhigh2 >> 63;
+    /* return x + 19 * q - (q << 255) */
+    const uint64_t w1 = a3lowhighhigh * 19;
+    const uint64_t a0low4 = a0low3 + w1;
+    /* return reduced(a).split(1)[0] */
+    const uint64_t a0lowlow = a0low4 & 1;
+    return a0lowlow;
+}
+
+/* out = a or -a, of which one is even in 0..p - 1  (modulo p) */
+void curve25519_5x51_absolute(uint64_t out[5], const uint64_t a[5])
+{
+    /* def absolute(a: full) -> fe.below(P): */
+    const uint64_t a0 = a[0];
+    const uint64_t a1 = a[1];
+    const uint64_t a2 = a[2];
+    const uint64_t a3 = a[3];
+    const uint64_t a4 = a[4];
+    /* low, high = zip(*(column.split(51) for column in columns)) */
+    const uint64_t a0low = a0 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0high = a0 >> 51;
+    const uint64_t a1low = a1 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a1high = a1 >> 51;
+    const uint64_t a2low = a2 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a2high = a2 >> 51;
+    const uint64_t a3low = a3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a3high = a3 >> 51;
+    const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a4high = a4 >> 51;
+    /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+    const uint64_t a4high2 = a4high * 19;
+    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t a1low2 = a1low + a0high;
+    const uint64_t a2low2 = a2low + a1high;
+    const uint64_t a3low2 = a3low + a2high;
+    const uint64_t a4low2 = a4low + a3high;
+    /* x = fe.element(carried(limbs)).value */
+    const u128 t1 = ((u128)a1low2 << 51) + a0low2;
+    const uint64_t a0low3 = (uint64_t)t1;
+    const u128 t2 = ((u128)a2low2 << 38) + (uint64_t)(t1 >> 64);
+    const uint64_t a1lowhigh = (uint64_t)t2;
+    const u128 t3 = ((u128)a3low2 << 25) + (uint64_t)(t2 >> 64);
+    const uint64_t a2lowhigh = (uint64_t)t3;
+    const uint64_t a4low3 = a4low2 << 12;
+    const uint64_t a3lowhigh = (uint64_t)(t3 >> 64) + a4low3;
+    /* q = (x + 19).split(255)[1] */
+    uint64_t c1;
+    (void)add_carry(a0low3, 19, 0, &c1);
+    uint64_t c2;
+    (void)add_carry(a1lowhigh, 0, c1, &c2);
+    uint64_t c3;
+    (void)add_carry(a2lowhigh, 0, c2, &c3);
+    const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
+    const uint64_t a3lowhighhigh = a3lowhigh2 >> 63;
+    /* return x + 19 * q - (q << 255) */
+    const uint64_t w1 = a3lowhighhigh * 19;
+    uint64_t c4;
+    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c4);
+    uint64_t c5;
+    const uint64_t a1lowhigh2 = add_carry(a1lowhigh, 0, c4, &c5);
+    uint64_t c6;
+    const uint64_t a2lowhigh2 = add_carry(a2lowhigh, 0, c5, &c6);
+    const uint64_t a3lowhigh3 = a3lowhigh + 0 + c6;
+    const uint64_t a3lowhighlow = a3lowhigh2 & UINT64_C(0x8000000000000000);
+    const uint64_t a3lowhigh4 = a3lowhigh3 - a3lowhighlow;
+    /* odd, _ = x.split(1) */
+    const uint64_t a0lowlow = a0low4 & 1;
+    /* return pick(odd, P - x, x) */
+    uint64_t c7;
+    const uint64_t a0low5 = sub_borrow(UINT64_C(0xffffffffffffffed), a0low4, 0, &c7);
+    uint64_t c8;
+    const uint64_t a1lowhigh3 = sub_borrow(UINT64_C(0xffffffffffffffff), a1lowhigh2, c7, &c8);
+    uint64_t c9;
+    const uint64_t a2lowhigh3 = sub_borrow(UINT64_C(0xffffffffffffffff), a2lowhigh2, c8, &c9);
+    const uint64_t a3lowhigh5 = UINT64_C(0x7fffffffffffffff) - a3lowhigh4 - c9;
+    const uint64_t c10 = is_nonzero(a0lowlow);
+    const uint64_t w2 = select_word(c10, a0low5, a0low4);
+    const uint64_t w3 = select_word(c10, a1lowhigh3, a1lowhigh2);
+    const uint64_t w4 = select_word(c10, a2lowhigh3, a2lowhigh2);
+    const uint64_t w5 = select_word(c10, a3lowhigh5, a3lowhigh4);
+    /* def absolute(a: full) -> fe.below(P): */
+    const uint64_t w6 = w2 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w7 = (w3 << 13) | (w2 >> 51);
+    const uint64_t w8 = w7 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w9 = (w4 << 26) | (w3 >> 38);
+    const uint64_t w10 = w9 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w11 = (w5 << 39) | (w4 >> 25);
+    const uint64_t w12 = w11 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w13 = w5 >> 12;
+    out[0] = w6;
+    out[1] = w8;
+    out[2] = w10;
+    out[3] = w12;
+    out[4] = w13;
+}
+
+/* out = the one value of a in 0..p - 1 */
+void curve25519_5x51_to_bytes(uint8_t out[32], const uint64_t a[5])
+{
+    /* def to_bytes(a: full) -> Bytes(32, "little"): */
+    const uint64_t a0 = a[0];
+    const uint64_t a1 = a[1];
+    const uint64_t a2 = a[2];
+    const uint64_t a3 = a[3];
+    const uint64_t a4 = a[4];
+    /* low, high = zip(*(column.split(51) for column in columns)) */
+    const uint64_t a0low = a0 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0high = a0 >> 51;
+    const uint64_t a1low = a1 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a1high = a1 >> 51;
+    const uint64_t a2low = a2 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a2high = a2 >> 51;
+    const uint64_t a3low = a3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a3high = a3 >> 51;
+    const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a4high = a4 >> 51;
+    /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+    const uint64_t a4high2 = a4high * 19;
+    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t a1low2 = a1low + a0high;
+    const uint64_t a2low2 = a2low + a1high;
+    const uint64_t a3low2 = a3low + a2high;
+    const uint64_t a4low2 = a4low + a3high;
+    /* x = fe.element(carried(limbs)).value */
+    const u128 t1 = ((u128)a1low2 << 51) + a0low2;
+    const uint64_t a0low3 = (uint64_t)t1;
+    const u128 t2 = ((u128)a2low2 << 38) + (uint64_t)(t1 >> 64);
+    const uint64_t a1lowhigh = (uint64_t)t2;
+    const u128 t3 = ((u128)a3low2 << 25) + (uint64_t)(t2 >> 64);
+    const uint64_t a2lowhigh = (uint64_t)t3;
+    const uint64_t a4low3 = a4low2 << 12;
+    const uint64_t a3lowhigh = (uint64_t)(t3 >> 64) + a4low3;
+    /* q = (x + 19).split(255)[1] */
+    uint64_t c1;
+    (void)add_carry(a0low3, 19, 0, &c1);
+    uint64_t c2;
+    (void)add_carry(a1lowhigh, 0, c1, &c2);
+    uint64_t c3;
+    (void)add_carry(a2lowhigh, 0, c2, &c3);
+    const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
+    const uint64_t a3lowhighhigh = a3lowhigh2 >> 63;
+    /* return x + 19 * q - (q << 255) */
+    const uint64_t w1 = a3lowhighhigh * 19;
+    uint64_t c4;
+    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c4);
+    uint64_t c5;
+    const uint64_t a1lowhigh2 = add_carry(a1lowhigh, 0, c4, &c5);
+    uint64_t c6;
+    const uint64_t a2lowhigh2 = add_carry(a2lowhigh, 0, c5, &c6);
+    const uint64_t a3lowhigh3 = a3lowhigh + 0 + c6;
+    const uint64_t a3lowhighlow = a3lowhigh2 & UINT64_C(0x8000000000000000);
+    const uint64_t a3lowhigh4 = a3lowhigh3 - a3lowhighlow;
+    store_bytes(out + 0, 8, a0low4);
+    store_bytes(out + 8, 8, a1lowhigh2);
+    store_bytes(out + 16, 8, a2lowhigh2);
+    store_bytes(out + 24, 8, a3lowhigh4);
+}
+
+/* out = the integer s, 0 unless s < p  (modulo p), returns 1 if s < p, else 0 */
+uint64_t curve25519_5x51_from_bytes(uint64_t out[5], const uint8_t s[32])
+{
+    /* def from_bytes(s: Bytes(32, "little")) -> tuple[fe.below(P), Bit]: */
+    const uint64_t s0 = load_bytes(s + 0, 8);
+    const uint64_t s1 = load_bytes(s + 8, 8);
+    const uint64_t s2 = load_bytes(s + 16, 8);
+    const uint64_t s3 = load_bytes(s + 24, 8);
+    /* good = 1 - s.value.at_least(P) */
+    uint64_t c1;
+    (void)sub_borrow(s0, UINT64_C(0xffffffffffffffed), 0, &c1);
+    uint64_t c2;
+    (void)sub_borrow(s1, UINT64_C(0xffffffffffffffff), c1, &c2);
+    uint64_t c3;
+    (void)sub_borrow(s2, UINT64_C(0xffffffffffffffff), c2, &c3);
+    uint64_t c4;
+    (void)sub_borrow(s3, UINT64_C(0x7fffffffffffffff), c3, &c4);
+    const uint64_t c5 = 1 - c4;
+    const uint64_t w1 = 1 - c5;
+    /* return pick(good, s.value, 0), good */
+    const uint64_t c6 = is_nonzero(w1);
+    const uint64_t w2 = select_word(c6, s0, 0);
+    const uint64_t w3 = select_word(c6, s1, 0);
+    const uint64_t w4 = select_word(c6, s2, 0);
+    const uint64_t w5 = select_word(c6, s3, 0);
+    /* def from_bytes(s: Bytes(32, "little")) -> tuple[fe.below(P), Bit]: */
+    const uint64_t w6 = w2 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w7 = (w3 << 13) | (w2 >> 51);
+    const uint64_t w8 = w7 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w9 = (w4 << 26) | (w3 >> 38);
+    const uint64_t w10 = w9 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w11 = (w5 << 39) | (w4 >> 25);
+    const uint64_t w12 = w11 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w13 = w5 >> 12;
+    out[0] = w6;
+    out[1] = w8;
+    out[2] = w10;
+    out[3] = w12;
+    out[4] = w13;
+    return w1;
+}
+
+/* The integer s without its top bit, modulo p, as RFC 7748 reads a coordinate. */
+void curve25519_5x51_from_bytes_255(uint64_t out[5], const uint8_t s[32])
+{
+    /* def from_bytes_255(s: Bytes(32, "little")) -> tight: */
+    const uint64_t s0 = load_bytes(s + 0, 8);
+    const uint64_t s1 = load_bytes(s + 8, 8);
+    const uint64_t s2 = load_bytes(s + 16, 8);
+    const uint64_t s3 = load_bytes(s + 24, 8);
+    /* return fe.limbs_of(s.value.split(255)[0]) */
+    const uint64_t s3low = s3 & UINT64_C(0x7fffffffffffffff);
+    const uint64_t s0low = s0 & UINT64_C(0x7ffffffffffff);
+    const uint64_t s0high = (s1 << 13) | (s0 >> 51);
+    const uint64_t s0highlow = s0high & UINT64_C(0x7ffffffffffff);
+    const uint64_t s1high = (s2 << 26) | (s1 >> 38);
+    const uint64_t s1highlow = s1high & UINT64_C(0x7ffffffffffff);
+    const uint64_t s2high = (s3low << 39) | (s2 >> 25);
+    const uint64_t s2highlow = s2high & UINT64_C(0x7ffffffffffff);
+    const uint64_t s3lowhigh = s3low >> 12;
+    out[0] = s0low;
+    out[1] = s0highlow;
+    out[2] = s1highlow;
+    out[3] = s2highlow;
+    out[4] = s3lowhigh;
+}
+
+/* out = a if bit else b  (modulo p) */
+void curve25519_5x51_select(uint64_t out[5], uint64_t bit, const uint64_t a[5], const uint64_t b[5])
+{
+    /* def select(bit: Bit, a: tight, b: tight) -> tight: */
+    const uint64_t a0 = a[0];
+    const uint64_t a1 = a[1];
+    const uint64_t a2 = a[2];
+    const uint64_t a3 = a[3];
+    const uint64_t a4 = a[4];
+    const uint64_t b0 = b[0];
+    const uint64_t b1 = b[1];
+    const uint64_t b2 = b[2];
+    const uint64_t b3 = b[3];
+    const uint64_t b4 = b[4];
+    /* return pick(bit, a, b) */
+    const uint64_t c1 = is_nonzero(bit);
+    const uint64_t w1 = select_word(c1, a0, b0);
+    const uint64_t w2 = select_word(c1, a1, b1);
+    const uint64_t w3 = select_word(c1, a2, b2);
+    const uint64_t w4 = select_word(c1, a3, b3);
+    const uint64_t w5 = select_word(c1, a4, b4);
+    out[0] = w1;
+    out[1] = w2;
+    out[2] = w3;
+    out[3] = w4;
+    out[4] = w5;
+}
+
+/* out = table[index]  (modulo p) */
+void curve25519_5x51_lookup(uint64_t out[5], const uint64_t table[16 * 5], uint64_t index)
+{
+    /* def lookup(table: Table(tight, 16), index: Small(16)) -> tight: */
+    const uint64_t table0 = table[0];
+    const uint64_t table1 = table[1];
+    const uint64_t table2 = table[2];
+    const uint64_t table3 = table[3];
+    const uint64_t table4 = table[4];
+    const uint64_t table5 = table[5];
+    const uint64_t table6 = table[6];
+    const uint64_t table7 = table[7];
+    const uint64_t table8 = table[8];
+    const uint64_t table9 = table[9];
+    const uint64_t table10 = table[10];
+    const uint64_t table11 = table[11];
+    const uint64_t table12 = table[12];
+    const uint64_t table13 = table[13];
+    const uint64_t table14 = table[14];
+    const uint64_t table15 = table[15];
+    const uint64_t table16 = table[16];
+    const uint64_t table17 = table[17];
+    const uint64_t table18 = table[18];
+    const uint64_t table19 = table[19];
+    const uint64_t table20 = table[20];
+    const uint64_t table21 = table[21];
+    const uint64_t table22 = table[22];
+    const uint64_t table23 = table[23];
+    const uint64_t table24 = table[24];
+    const uint64_t table25 = table[25];
+    const uint64_t table26 = table[26];
+    const uint64_t table27 = table[27];
+    const uint64_t table28 = table[28];
+    const uint64_t table29 = table[29];
+    const uint64_t table30 = table[30];
+    const uint64_t table31 = table[31];
+    const uint64_t table32 = table[32];
+    const uint64_t table33 = table[33];
+    const uint64_t table34 = table[34];
+    const uint64_t table35 = table[35];
+    const uint64_t table36 = table[36];
+    const uint64_t table37 = table[37];
+    const uint64_t table38 = table[38];
+    const uint64_t table39 = table[39];
+    const uint64_t table40 = table[40];
+    const uint64_t table41 = table[41];
+    const uint64_t table42 = table[42];
+    const uint64_t table43 = table[43];
+    const uint64_t table44 = table[44];
+    const uint64_t table45 = table[45];
+    const uint64_t table46 = table[46];
+    const uint64_t table47 = table[47];
+    const uint64_t table48 = table[48];
+    const uint64_t table49 = table[49];
+    const uint64_t table50 = table[50];
+    const uint64_t table51 = table[51];
+    const uint64_t table52 = table[52];
+    const uint64_t table53 = table[53];
+    const uint64_t table54 = table[54];
+    const uint64_t table55 = table[55];
+    const uint64_t table56 = table[56];
+    const uint64_t table57 = table[57];
+    const uint64_t table58 = table[58];
+    const uint64_t table59 = table[59];
+    const uint64_t table60 = table[60];
+    const uint64_t table61 = table[61];
+    const uint64_t table62 = table[62];
+    const uint64_t table63 = table[63];
+    const uint64_t table64 = table[64];
+    const uint64_t table65 = table[65];
+    const uint64_t table66 = table[66];
+    const uint64_t table67 = table[67];
+    const uint64_t table68 = table[68];
+    const uint64_t table69 = table[69];
+    const uint64_t table70 = table[70];
+    const uint64_t table71 = table[71];
+    const uint64_t table72 = table[72];
+    const uint64_t table73 = table[73];
+    const uint64_t table74 = table[74];
+    const uint64_t table75 = table[75];
+    const uint64_t table76 = table[76];
+    const uint64_t table77 = table[77];
+    const uint64_t table78 = table[78];
+    const uint64_t table79 = table[79];
+    /* entry = pick(index.at_least(i), table[i], entry) */
+    uint64_t c1;
+    (void)sub_borrow(index, 1, 0, &c1);
+    const uint64_t c2 = 1 - c1;
+    const uint64_t w1 = select_word(c2, table5, table0);
+    const uint64_t w2 = select_word(c2, table6, table1);
+    const uint64_t w3 = select_word(c2, table7, table2);
+    const uint64_t w4 = select_word(c2, table8, table3);
+    const uint64_t w5 = select_word(c2, table9, table4);
+    uint64_t c3;
+    (void)sub_borrow(index, 2, 0, &c3);
+    const uint64_t c4 = 1 - c3;
+    const uint64_t w6 = select_word(c4, table10, w1);
+    const uint64_t w7 = select_word(c4, table11, w2);
+    const uint64_t w8 = select_word(c4, table12, w3);
+    const uint64_t w9 = select_word(c4, table13, w4);
+    const uint64_t w10 = select_word(c4, table14, w5);
+    uint64_t c5;
+    (void)sub_borrow(index, 3, 0, &c5);
+    const uint64_t c6 = 1 - c5;
+    const uint64_t w11 = select_word(c6, table15, w6);
+    const uint64_t w12 = select_word(c6, table16, w7);
+    const uint64_t w13 = select_word(c6, table17, w8);
+    const uint64_t w14 = select_word(c6, table18, w9);
+    const uint64_t w15 = select_word(c6, table19, w10);
+    uint64_t c7;
+    (void)sub_borrow(index, 4, 0, &c7);
+    const uint64_t c8 = 1 - c7;
+    const uint64_t w16 = select_word(c8, table20, w11);
+    const uint64_t w17 = select_word(c8, table21, w12);
+    const uint64_t w18 = select_word(c8, table22, w13);
+    const uint64_t w19 = select_word(c8, table23, w14);
+    const uint64_t w20 = select_word(c8, table24, w15);
+    uint64_t c9;
+    (void)sub_borrow(index, 5, 0, &c9);
+    const uint64_t c10 = 1 - c9;
+    const uint64_t w21 = select_word(c10, table25, w16);
+    const uint64_t w22 = select_word(c10, table26, w17);
+    const uint64_t w23 = select_word(c10, table27, w18);
+    const uint64_t w24 = select_word(c10, table28, w19);
+    const uint64_t w25 = select_word(c10, table29, w20);
+    uint64_t c11;
+    (void)sub_borrow(index, 6, 0, &c11);
+    const uint64_t c12 = 1 - c11;
+    const uint64_t w26 = select_word(c12, table30, w21);
+    const uint64_t w27 = select_word(c12, table31, w22);
+    const uint64_t w28 = select_word(c12, table32, w23);
+    const uint64_t w29 = select_word(c12, table33, w24);
+    const uint64_t w30 = select_word(c12, table34, w25);
+    uint64_t c13;
+    (void)sub_borrow(index, 7, 0, &c13);
+    const uint64_t c14 = 1 - c13;
+    const uint64_t w31 = select_word(c14, table35, w26);
+    const uint64_t w32 = select_word(c14, table36, w27);
+    const uint64_t w33 = select_word(c14, table37, w28);
+    const uint64_t w34 = select_word(c14, table38, w29);
+    const uint64_t w35 = select_word(c14, table39, w30);
+    uint64_t c15;
+    (void)sub_borrow(index, 8, 0, &c15);
+    const uint64_t c16 = 1 - c15;
+    const uint64_t w36 = select_word(c16, table40, w31);
+    const uint64_t w37 = select_word(c16, table41, w32);
+    const uint64_t w38 = select_word(c16, table42, w33);
+    const uint64_t w39 = select_word(c16, table43, w34);
+    const uint64_t w40 = select_word(c16, table44, w35);
+    uint64_t c17;
+    (void)sub_borrow(index, 9, 0, &c17);
+    const uint64_t c18 = 1 - c17;
+    const uint64_t w41 = select_word(c18, table45, w36);
+    const uint64_t w42 = select_word(c18, table46, w37);
+    const uint64_t w43 = select_word(c18, table47, w38);
+    const uint64_t w44 = select_word(c18, table48, w39);
+    const uint64_t w45 = select_word(c18, table49, w40);
+    uint64_t c19;
+    (void)sub_borrow(index, 10, 0, &c19);
+    const uint64_t c20 = 1 - c19;
+    const uint64_t w46 = select_word(c20, table50, w41);
+    const uint64_t w47 = select_word(c20, table51, w42);
+    const uint64_t w48 = select_word(c20, table52, w43);
+    const uint64_t w49 = select_word(c20, table53, w44);
+    const uint64_t w50 = select_word(c20, table54, w45);
+    uint64_t c21;
+    (void)sub_borrow(index, 11, 0, &c21);
+    const uint64_t c22 = 1 - c21;
+    const uint64_t w51 = select_word(c22, table55, w46);
+    const uint64_t w52 = select_word(c22, table56, w47);
+    const uint64_t w53 = select_word(c22, table57, w48);
+    const uint64_t w54 = select_word(c22, table58, w49);
+    const uint64_t w55 = select_word(c22, table59, w50);
+    uint64_t c23;
+    (void)sub_borrow(index, 12, 0, &c23);
+    const uint64_t c24 = 1 - c23;
+    const uint64_t w56 = select_word(c24, table60, w51);
+    const uint64_t w57 = select_word(c24, table61, w52);
+    const uint64_t w58 = select_word(c24, table62, w53);
+    const uint64_t w59 = select_word(c24, table63, w54);
+    const uint64_t w60 = select_word(c24, table64, w55);
+    uint64_t c25;
+    (void)sub_borrow(index, 13, 0, &c25);
+    const uint64_t c26 = 1 - c25;
+    const uint64_t w61 = select_word(c26, table65, w56);
+    const uint64_t w62 = select_word(c26, table66, w57);
+    const uint64_t w63 = select_word(c26, table67, w58);
+    const uint64_t w64 = select_word(c26, table68, w59);
+    const uint64_t w65 = select_word(c26, table69, w60);
+    uint64_t c27;
+    (void)sub_borrow(index, 14, 0, &c27);
+    const uint64_t c28 = 1 - c27;
+    const uint64_t w66 = select_word(c28, table70, w61);
+    const uint64_t w67 = select_word(c28, table71, w62);
+    const uint64_t w68 = select_word(c28, table72, w63);
+    const uint64_t w69 = select_word(c28, table73, w64);
+    const uint64_t w70 = select_word(c28, table74, w65);
+    uint64_t c29;
+    (void)sub_borrow(index, 15, 0, &c29);
+    const uint64_t c30 = 1 - c29;
+    const uint64_t w71 = select_word(c30, table75, w66);
+    const uint64_t w72 = select_word(c30, table76, w67);
+    const uint64_t w73 = select_word(c30, table77, w68);
+    const uint64_t w74 = select_word(c30, table78, w69);
+    const uint64_t w75 = select_word(c30, table79, w70);
+    out[0] = w71;
+    out[1] = w72;
+    out[2] = w73;
+    out[3] = w74;
+    out[4] = w75;
+}
+
+/* out0 = b if bit else a, out1 = a if bit else b  (modulo p) */
+void curve25519_5x51_swap(
+    uint64_t out0[5],
+    uint64_t out1[5],
+    uint64_t bit,
+    const uint64_t a[5],
+    const uint64_t b[5])
+{
+    /* def swap(bit: Bit, a: tight, b: tight) -> tuple[tight, tight]: */
+    const uint64_t a0 = a[0];
+    const uint64_t a1 = a[1];
+    const uint64_t a2 = a[2];
+    const uint64_t a3 = a[3];
+    const uint64_t a4 = a[4];
+    const uint64_t b0 = b[0];
+    const uint64_t b1 = b[1];
+    const uint64_t b2 = b[2];
+    const uint64_t b3 = b[3];
+    const uint64_t b4 = b[4];
+    /* return pick(bit, b, a), pick(bit, a, b) */
     const uint64_t c1 = is_nonzero(bit);
     const uint64_t w1 = select_word(c1, b0, a0);
     const uint64_t w2 = select_word(c1, b1, a1);
@@ -574,6 +1265,157 @@ void curve25519_5x51_swap(
     out1[2] = w8;
     out1[3] = w9;
     out1[4] = w10;
+}
+
+/* out = 1 / a, 0 if a = 0  (modulo p) */
+void curve25519_5x51_invert(uint64_t out[5], const uint64_t a[5])
+{
+    uint64_t t0[5], t1[5], t2[5];
+
+    /* return power(a, P - 2) */
+    curve25519_5x51_square_n(t0, a, 2); /* x_100 */
+    curve25519_5x51_mul(t0, a, t0); /* x_101 */
+    curve25519_5x51_sqr(t0, t0); /* x_1010 */
+    curve25519_5x51_mul(out, a, t0); /* x_1011 */
+    curve25519_5x51_sqr(t0, t0); /* x_10100 */
+    curve25519_5x51_mul(t0, t0, out); /* x5 */
+    curve25519_5x51_square_n(t1, t0, 5); /* x5_5 */
+    curve25519_5x51_mul(t1, t1, t0); /* x10 */
+    curve25519_5x51_square_n(t2, t1, 10); /* x10_10 */
+    curve25519_5x51_mul(t2, t2, t1); /* x20 */
+    curve25519_5x51_square_n(t1, t2, 20); /* x20_20 */
+    curve25519_5x51_mul(t1, t1, t2); /* x40 */
+    curve25519_5x51_square_n(t1, t1, 20); /* x40_20 */
+    curve25519_5x51_mul(t1, t1, t2); /* x60 */
+    curve25519_5x51_square_n(t2, t1, 60); /* x60_60 */
+    curve25519_5x51_mul(t2, t2, t1); /* x120 */
+    curve25519_5x51_square_n(t2, t2, 5); /* x120_5 */
+    curve25519_5x51_mul(t2, t2, t0); /* x125 */
+    curve25519_5x51_square_n(t0, t2, 125); /* x125_125 */
+    curve25519_5x51_mul(t0, t0, t2); /* x250 */
+    curve25519_5x51_square_n(t0, t0, 5); /* x250_5 */
+    curve25519_5x51_mul(out, t0, out);
+}
+
+/* out = a^(2^252 - 3)  (modulo p) */
+void curve25519_5x51_pow22523(uint64_t out[5], const uint64_t a[5])
+{
+    uint64_t t0[5], t1[5], t2[5];
+
+    /* return power(a, 2**252 - 3) */
+    curve25519_5x51_sqr(t0, a); /* x_10 */
+    curve25519_5x51_mul(t0, t0, a); /* x2 */
+    curve25519_5x51_sqr(t1, t0); /* x_110 */
+    curve25519_5x51_mul(t1, t1, a); /* x3 */
+    curve25519_5x51_square_n(t1, t1, 2); /* x_11100 */
+    curve25519_5x51_mul(t1, t1, t0); /* x5 */
+    curve25519_5x51_square_n(t0, t1, 5); /* x5_5 */
+    curve25519_5x51_mul(t0, t0, t1); /* x10 */
+    curve25519_5x51_square_n(t2, t0, 10); /* x10_10 */
+    curve25519_5x51_mul(t2, t2, t0); /* x20 */
+    curve25519_5x51_square_n(t0, t2, 20); /* x20_20 */
+    curve25519_5x51_mul(t0, t0, t2); /* x40 */
+    curve25519_5x51_square_n(t0, t0, 20); /* x40_20 */
+    curve25519_5x51_mul(t0, t0, t2); /* x60 */
+    curve25519_5x51_square_n(t2, t0, 60); /* x60_60 */
+    curve25519_5x51_mul(t2, t2, t0); /* x120 */
+    curve25519_5x51_square_n(t2, t2, 5); /* x120_5 */
+    curve25519_5x51_mul(t2, t2, t1); /* x125 */
+    curve25519_5x51_square_n(t0, t2, 125); /* x125_125 */
+    curve25519_5x51_mul(t0, t0, t2); /* x250 */
+    curve25519_5x51_square_n(t0, t0, 2); /* x250_2 */
+    curve25519_5x51_mul(out, t0, a);
+}
+
+/* out = even root of u / v, or of i * u / v where that has none  (modulo p), returns 1 if u / v is a square and v is not 0 (or u is), else 0 */
+uint64_t curve25519_5x51_sqrt_ratio(uint64_t out[5], const uint64_t u[5], const uint64_t v[5])
+{
+    uint64_t t0[5], t1[5], t2[5], t3[5];
+    uint64_t bit0, bit1;
+
+    /* v3 = mul(sqr(v), v) */
+    curve25519_5x51_sqr(t0, v);
+    curve25519_5x51_mul(t0, t0, v);
+    /* r = mul(mul(u, v3), pow22523(mul(u, mul(sqr(v3), v)))) */
+    curve25519_5x51_mul(t1, u, t0);
+    curve25519_5x51_sqr(t0, t0);
+    curve25519_5x51_mul(t0, t0, v);
+    curve25519_5x51_mul(t0, u, t0);
+    curve25519_5x51_pow22523(t0, t0);
+    curve25519_5x51_mul(t1, t1, t0);
+    /* found = mul(sqr(r), v) */
+    curve25519_5x51_sqr(t0, t1);
+    curve25519_5x51_mul(t0, t0, v);
+    /* square = equal(sqr(found), sqr(u)) */
+    curve25519_5x51_sqr(t2, t0);
+    curve25519_5x51_sqr(t3, u);
+    bit0 = curve25519_5x51_equal(t2, t3);
+    t2[0] = UINT64_C(0x61b274a0ea0b0);
+    t2[1] = UINT64_C(0xd5a5fc8f189d);
+    t2[2] = UINT64_C(0x7ef5e9cbd0c60);
+    t2[3] = UINT64_C(0x78595a6804c9e);
+    t2[4] = UINT64_C(0x2b8324804fc1d);
+    /* wanted = select(square, u, mul(u, SQRT_M1)) */
+    curve25519_5x51_mul(t2, u, t2);
+    curve25519_5x51_select(t2, bit0, u, t2);
+    /* return absolute(select(equal(found, wanted), r, mul(r, SQRT_M1))), square */
+    bit1 = curve25519_5x51_equal(t0, t2);
+    t0[0] = UINT64_C(0x61b274a0ea0b0);
+    t0[1] = UINT64_C(0xd5a5fc8f189d);
+    t0[2] = UINT64_C(0x7ef5e9cbd0c60);
+    t0[3] = UINT64_C(0x78595a6804c9e);
+    t0[4] = UINT64_C(0x2b8324804fc1d);
+    curve25519_5x51_mul(t0, t1, t0);
+    curve25519_5x51_select(t1, bit1, t1, t0);
+    curve25519_5x51_absolute(out, t1);
+    return bit0;
+}
+
+/* out0, out1, out2, out3 = x2, z2, x3, z3 after one step of the ladder of RFC 7748, 5, before which (x2, z2) and (x3, z3) are swapped if bit  (modulo p) */
+void curve25519_5x51_ladder_step(
+    uint64_t out0[5],
+    uint64_t out1[5],
+    uint64_t out2[5],
+    uint64_t out3[5],
+    uint64_t bit,
+    const uint64_t x1[5],
+    const uint64_t x2[5],
+    const uint64_t z2[5],
+    const uint64_t x3[5],
+    const uint64_t z3[5])
+{
+    uint64_t t0[5], t1[5], t2[5], t3[5], t4[5];
+
+    /* x2, x3 = swap(bit, x2, x3) */
+    curve25519_5x51_swap(t0, t1, bit, x2, x3);
+    /* z2, z3 = swap(bit, z2, z3) */
+    curve25519_5x51_swap(t2, t3, bit, z2, z3);
+    /* a, b = add(x2, z2), sub(x2, z2) */
+    curve25519_5x51_add(t4, t0, t2);
+    curve25519_5x51_sub(t0, t0, t2);
+    /* da, cb = mul(sub(x3, z3), a), mul(add(x3, z3), b) */
+    curve25519_5x51_sub(t2, t1, t3);
+    curve25519_5x51_mul(t2, t2, t4);
+    curve25519_5x51_add(t1, t1, t3);
+    curve25519_5x51_mul(t1, t1, t0);
+    /* z3 = mul(x1, sqr(sub(da, cb))) */
+    curve25519_5x51_sub(t3, t2, t1);
+    curve25519_5x51_sqr(t3, t3);
+    curve25519_5x51_mul(out3, x1, t3);
+    /* x3 = sqr(add(da, cb)) */
+    curve25519_5x51_add(t2, t2, t1);
+    curve25519_5x51_sqr(out2, t2);
+    /* aa, bb = sqr(a), sqr(b) */
+    curve25519_5x51_sqr(t4, t4);
+    curve25519_5x51_sqr(t0, t0);
+    /* e = sub(aa, bb) */
+    curve25519_5x51_sub(t1, t4, t0);
+    /* z2 = mul(e, add(aa, mul_small(e, 121665))) */
+    curve25519_5x51_mul_small(t2, t1, UINT64_C(0x1db41));
+    curve25519_5x51_add(t2, t4, t2);
+    curve25519_5x51_mul(out1, t1, t2);
+    /* return mul(aa, bb), z2, x3, z3 */
+    curve25519_5x51_mul(out0, t4, t0);
 }
 
 #else /* 64-bit integers alone */
@@ -883,8 +1725,8 @@ void curve25519_5x51_sqr(uint64_t out[5], const uint64_t a[5])
     const uint64_t a0x2a4lolow = a0x2a4lo3 & UINT64_C(0x7ffffffffffff);
     const uint64_t a0x2a4lohigh = (a0x2a4hi2 << 13) | (a0x2a4lo3 >> 51);
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t w1 = a0x2a4lohigh * 19;
-    const uint64_t a0a0lolow2 = a0a0lolow + w1;
+    const uint64_t a0x2a4lohigh2 = a0x2a4lohigh * 19;
+    const uint64_t a0a0lolow2 = a0a0lolow + a0x2a4lohigh2;
     const uint64_t a0x2a1lolow2 = a0x2a1lolow + a0a0lohigh;
     const uint64_t a1a1lolow2 = a1a1lolow + a0x2a1lohigh;
     const uint64_t a0x2a3lolow2 = a0x2a3lolow + a1a1lohigh;
@@ -901,8 +1743,8 @@ void curve25519_5x51_sqr(uint64_t out[5], const uint64_t a[5])
     const uint64_t a0x2a4lolowlow = a0x2a4lolow2 & UINT64_C(0x7ffffffffffff);
     const uint64_t a0x2a4lolowhigh = a0x2a4lolow2 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t w2 = a0x2a4lolowhigh * 19;
-    const uint64_t a0a0lolowlow2 = a0a0lolowlow + w2;
+    const uint64_t w1 = a0x2a4lolowhigh * 19;
+    const uint64_t a0a0lolowlow2 = a0a0lolowlow + w1;
     const uint64_t a0x2a1lolowlow2 = a0x2a1lolowlow + a0a0lolowhigh;
     const uint64_t a1a1lolowlow2 = a1a1lolowlow + a0x2a1lolowhigh;
     const uint64_t a0x2a3lolowlow2 = a0x2a3lolowlow + a1a1lolowhigh;
@@ -1016,8 +1858,8 @@ void curve25519_5x51_square_n(uint64_t out[5], const uint64_t a[5], uint64_t n)
             const uint64_t s0x2s4lolow = s0x2s4lo3 & UINT64_C(0x7ffffffffffff);
             const uint64_t s0x2s4lohigh = (s0x2s4hi2 << 13) | (s0x2s4lo3 >> 51);
             /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-            const uint64_t w1 = s0x2s4lohigh * 19;
-            const uint64_t s0s0lolow2 = s0s0lolow + w1;
+            const uint64_t s0x2s4lohigh2 = s0x2s4lohigh * 19;
+            const uint64_t s0s0lolow2 = s0s0lolow + s0x2s4lohigh2;
             const uint64_t s0x2s1lolow2 = s0x2s1lolow + s0s0lohigh;
             const uint64_t s1s1lolow2 = s1s1lolow + s0x2s1lohigh;
             const uint64_t s0x2s3lolow2 = s0x2s3lolow + s1s1lohigh;
@@ -1034,8 +1876,8 @@ void curve25519_5x51_square_n(uint64_t out[5], const uint64_t a[5], uint64_t n)
             const uint64_t s0x2s4lolowlow = s0x2s4lolow2 & UINT64_C(0x7ffffffffffff);
             const uint64_t s0x2s4lolowhigh = s0x2s4lolow2 >> 51;
             /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-            const uint64_t w2 = s0x2s4lolowhigh * 19;
-            const uint64_t s0s0lolowlow2 = s0s0lolowlow + w2;
+            const uint64_t w1 = s0x2s4lolowhigh * 19;
+            const uint64_t s0s0lolowlow2 = s0s0lolowlow + w1;
             const uint64_t s0x2s1lolowlow2 = s0x2s1lolowlow + s0s0lolowhigh;
             const uint64_t s1s1lolowlow2 = s1s1lolowlow + s0x2s1lolowhigh;
             const uint64_t s0x2s3lolowlow2 = s0x2s3lolowlow + s1s1lolowhigh;
@@ -1207,7 +2049,7 @@ void curve25519_5x51_neg(uint64_t out[5], const uint64_t a[5])
 /* out = the one value of a in 0..p - 1  (modulo p) */
 void curve25519_5x51_canon(uint64_t out[5], const uint64_t a[5])
 {
-    /* def canon(a: full) -> fe.below(fe.modulus): */
+    /* def canon(a: full) -> fe.below(P): */
     const uint64_t a0 = a[0];
     const uint64_t a1 = a[1];
     const uint64_t a2 = a[2];
@@ -1231,7 +2073,7 @@ void curve25519_5x51_canon(uint64_t out[5], const uint64_t a[5])
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
     const uint64_t a4low2 = a4low + a3high;
-    /* x = fe.element(carried(a)).value */
+    /* x = fe.element(carried(limbs)).value */
     const uint64_t a1low3 = a1low2 << 51;
     const uint64_t a1lowhigh = a1low2 >> 13;
     uint64_t c1;
@@ -1267,9 +2109,9 @@ void curve25519_5x51_canon(uint64_t out[5], const uint64_t a[5])
     uint64_t c9;
     const uint64_t a2lowhigh4 = add_carry(a2lowhigh3, 0, c8, &c9);
     const uint64_t a3lowhigh5 = a3lowhigh3 + 0 + c9;
-    const uint64_t a3lowhighhigh2 = a3lowhighhigh << 63;
-    const uint64_t a3lowhigh6 = a3lowhigh5 - a3lowhighhigh2;
-    /* def canon(a: full) -> fe.below(fe.modulus): */
+    const uint64_t a3lowhighlow = a3lowhigh4 & UINT64_C(0x8000000000000000);
+    const uint64_t a3lowhigh6 = a3lowhigh5 - a3lowhighlow;
+    /* def canon(a: full) -> fe.below(P): */
     const uint64_t a0lowlow = a0low4 & UINT64_C(0x7ffffffffffff);
     const uint64_t a0lowhigh = (a1lowhigh4 << 13) | (a0low4 >> 51);
     const uint64_t a0lowhighlow = a0lowhigh & UINT64_C(0x7ffffffffffff);
@@ -1277,23 +2119,92 @@ void curve25519_5x51_canon(uint64_t out[5], const uint64_t a[5])
     const uint64_t a1lowhighhighlow = a1lowhighhigh & UINT64_C(0x7ffffffffffff);
     const uint64_t a2lowhighhigh = (a3lowhigh6 << 39) | (a2lowhigh4 >> 25);
     const uint64_t a2lowhighhighlow = a2lowhighhigh & UINT64_C(0x7ffffffffffff);
-    const uint64_t a3lowhighhigh3 = a3lowhigh6 >> 12;
+    const uint64_t a3lowhighhigh2 = a3lowhigh6 >> 12;
     out[0] = a0lowlow;
     out[1] = a0lowhighlow;
     out[2] = a1lowhighhighlow;
     out[3] = a2lowhighhighlow;
-    out[4] = a3lowhighhigh3;
+    out[4] = a3lowhighhigh2;
 }
 
-/* (b, a) if the bit is 1, else (a, b), in constant time. */
-void curve25519_5x51_swap(
-    uint64_t out0[5],
-    uint64_t out1[5],
-    uint64_t bit,
-    const uint64_t a[5],
-    const uint64_t b[5])
+/* returns 1 if a = 0, else 0 */
+uint64_t curve25519_5x51_is_zero(const uint64_t a[5])
 {
-    /* def swap(bit: Bit, a: full, b: full) -> tuple[full, full]: */
+    /* def is_zero(a: full) -> Bit: */
+    const uint64_t a0 = a[0];
+    const uint64_t a1 = a[1];
+    const uint64_t a2 = a[2];
+    const uint64_t a3 = a[3];
+    const uint64_t a4 = a[4];
+    /* low, high = zip(*(column.split(51) for column in columns)) */
+    const uint64_t a0low = a0 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0high = a0 >> 51;
+    const uint64_t a1low = a1 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a1high = a1 >> 51;
+    const uint64_t a2low = a2 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a2high = a2 >> 51;
+    const uint64_t a3low = a3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a3high = a3 >> 51;
+    const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a4high = a4 >> 51;
+    /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+    const uint64_t a4high2 = a4high * 19;
+    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t a1low2 = a1low + a0high;
+    const uint64_t a2low2 = a2low + a1high;
+    const uint64_t a3low2 = a3low + a2high;
+    const uint64_t a4low2 = a4low + a3high;
+    /* x = fe.element(carried(limbs)).value */
+    const uint64_t a1low3 = a1low2 << 51;
+    const uint64_t a1lowhigh = a1low2 >> 13;
+    uint64_t c1;
+    const uint64_t a0low3 = add_carry(a0low2, a1low3, 0, &c1);
+    const uint64_t a1lowhigh2 = a1lowhigh + 0 + c1;
+    const uint64_t a2low3 = a2low2 << 38;
+    const uint64_t a2lowhigh = a2low2 >> 26;
+    uint64_t c2;
+    const uint64_t a1lowhigh3 = add_carry(a1lowhigh2, a2low3, 0, &c2);
+    const uint64_t a2lowhigh2 = a2lowhigh + 0 + c2;
+    const uint64_t a3low3 = a3low2 << 25;
+    const uint64_t a3lowhigh = a3low2 >> 39;
+    uint64_t c3;
+    const uint64_t a2lowhigh3 = add_carry(a2lowhigh2, a3low3, 0, &c3);
+    const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
+    const uint64_t a4low3 = a4low2 << 12;
+    const uint64_t a3lowhigh3 = a3lowhigh2 + a4low3;
+    /* q = (x + 19).split(255)[1] */
+    uint64_t c4;
+    (void)add_carry(a0low3, 19, 0, &c4);
+    uint64_t c5;
+    (void)add_carry(a1lowhigh3, 0, c4, &c5);
+    uint64_t c6;
+    (void)add_carry(a2lowhigh3, 0, c5, &c6);
+    const uint64_t a3lowhigh4 = a3lowhigh3 + 0 + c6;
+    const uint64_t a3lowhighhigh = a3lowhigh4 >> 63;
+    /* return x + 19 * q - (q << 255) */
+    const uint64_t w1 = a3lowhighhigh * 19;
+    uint64_t c7;
+    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c7);
+    uint64_t c8;
+    const uint64_t a1lowhigh4 = add_carry(a1lowhigh3, 0, c7, &c8);
+    uint64_t c9;
+    const uint64_t a2lowhigh4 = add_carry(a2lowhigh3, 0, c8, &c9);
+    const uint64_t a3lowhigh5 = a3lowhigh3 + 0 + c9;
+    const uint64_t a3lowhighlow = a3lowhigh4 & UINT64_C(0x8000000000000000);
+    const uint64_t a3lowhigh6 = a3lowhigh5 - a3lowhighlow;
+    /* return reduced(a).is_zero() */
+    const uint64_t a0low5 = a0low4 | a1lowhigh4;
+    const uint64_t a0low6 = a0low5 | a2lowhigh4;
+    const uint64_t a0low7 = a0low6 | a3lowhigh6;
+    const uint64_t c10 = is_nonzero(a0low7);
+    const uint64_t c11 = 1 - c10;
+    return c11;
+}
+
+/* returns 1 if a = b, else 0 */
+uint64_t curve25519_5x51_equal(const uint64_t a[5], const uint64_t b[5])
+{
+    /* def equal(a: loose, b: loose) -> Bit: */
     const uint64_t a0 = a[0];
     const uint64_t a1 = a[1];
     const uint64_t a2 = a[2];
@@ -1304,7 +2215,638 @@ void curve25519_5x51_swap(
     const uint64_t b2 = b[2];
     const uint64_t b3 = b[3];
     const uint64_t b4 = b[4];
-    /* return select(bit, b, a), select(bit, a, b) */
+    /* return is_zero([x + 4 * m - y for x, m, y in zip(a, multiple, b)]) */
+    const uint64_t a0_2 = a0 + UINT64_C(0x7ffffffffffed0);
+    const uint64_t a0_3 = a0_2 - b0;
+    const uint64_t a1_2 = a1 + UINT64_C(0x7ffffffffffff0);
+    const uint64_t a1_3 = a1_2 - b1;
+    const uint64_t a2_2 = a2 + UINT64_C(0x7ffffffffffff0);
+    const uint64_t a2_3 = a2_2 - b2;
+    const uint64_t a3_2 = a3 + UINT64_C(0x7ffffffffffff0);
+    const uint64_t a3_3 = a3_2 - b3;
+    const uint64_t a4_2 = a4 + UINT64_C(0x7ffffffffffff0);
+    const uint64_t a4_3 = a4_2 - b4;
+    /* low, high = zip(*(column.split(51) for column in columns)) */
+    const uint64_t a0low = a0_3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0high = a0_3 >> 51;
+    const uint64_t a1low = a1_3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a1high = a1_3 >> 51;
+    const uint64_t a2low = a2_3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a2high = a2_3 >> 51;
+    const uint64_t a3low = a3_3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a3high = a3_3 >> 51;
+    const uint64_t a4low = a4_3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a4high = a4_3 >> 51;
+    /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+    const uint64_t a4high2 = a4high * 19;
+    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t a1low2 = a1low + a0high;
+    const uint64_t a2low2 = a2low + a1high;
+    const uint64_t a3low2 = a3low + a2high;
+    const uint64_t a4low2 = a4low + a3high;
+    /* x = fe.element(carried(limbs)).value */
+    const uint64_t a1low3 = a1low2 << 51;
+    const uint64_t a1lowhigh = a1low2 >> 13;
+    uint64_t c1;
+    const uint64_t a0low3 = add_carry(a0low2, a1low3, 0, &c1);
+    const uint64_t a1lowhigh2 = a1lowhigh + 0 + c1;
+    const uint64_t a2low3 = a2low2 << 38;
+    const uint64_t a2lowhigh = a2low2 >> 26;
+    uint64_t c2;
+    const uint64_t a1lowhigh3 = add_carry(a1lowhigh2, a2low3, 0, &c2);
+    const uint64_t a2lowhigh2 = a2lowhigh + 0 + c2;
+    const uint64_t a3low3 = a3low2 << 25;
+    const uint64_t a3lowhigh = a3low2 >> 39;
+    uint64_t c3;
+    const uint64_t a2lowhigh3 = add_carry(a2lowhigh2, a3low3, 0, &c3);
+    const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
+    const uint64_t a4low3 = a4low2 << 12;
+    const uint64_t a3lowhigh3 = a3lowhigh2 + a4low3;
+    /* q = (x + 19).split(255)[1] */
+    uint64_t c4;
+    (void)add_carry(a0low3, 19, 0, &c4);
+    uint64_t c5;
+    (void)add_carry(a1lowhigh3, 0, c4, &c5);
+    uint64_t c6;
+    (void)add_carry(a2lowhigh3, 0, c5, &c6);
+    const uint64_t a3lowhigh4 = a3lowhigh3 + 0 + c6;
+    const uint64_t a3lowhighhigh = a3lowhigh4 >> 63;
+    /* return x + 19 * q - (q << 255) */
+    const uint64_t w1 = a3lowhighhigh * 19;
+    uint64_t c7;
+    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c7);
+    uint64_t c8;
+    const uint64_t a1lowhigh4 = add_carry(a1lowhigh3, 0, c7, &c8);
+    uint64_t c9;
+    const uint64_t a2lowhigh4 = add_carry(a2lowhigh3, 0, c8, &c9);
+    const uint64_t a3lowhigh5 = a3lowhigh3 + 0 + c9;
+    const uint64_t a3lowhighlow = a3lowhigh4 & UINT64_C(0x8000000000000000);
+    const uint64_t a3lowhigh6 = a3lowhigh5 - a3lowhighlow;
+    /* return reduced(a).is_zero() */
+    const uint64_t a0low5 = a0low4 | a1lowhigh4;
+    const uint64_t a0low6 = a0low5 | a2lowhigh4;
+    const uint64_t a0low7 = a0low6 | a3lowhigh6;
+    const uint64_t c10 = is_nonzero(a0low7);
+    const uint64_t c11 = 1 - c10;
+    return c11;
+}
+
+/* returns the lowest bit of the value of a in 0..p - 1 */
+uint64_t curve25519_5x51_is_odd(const uint64_t a[5])
+{
+    /* def is_odd(a: full) -> Bit: */
+    const uint64_t a0 = a[0];
+    const uint64_t a1 = a[1];
+    const uint64_t a2 = a[2];
+    const uint64_t a3 = a[3];
+    const uint64_t a4 = a[4];
+    /* low, high = zip(*(column.split(51) for column in columns)) */
+    const uint64_t a0low = a0 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0high = a0 >> 51;
+    const uint64_t a1low = a1 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a1high = a1 >> 51;
+    const uint64_t a2low = a2 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a2high = a2 >> 51;
+    const uint64_t a3low = a3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a3high = a3 >> 51;
+    const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a4high = a4 >> 51;
+    /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+    const uint64_t a4high2 = a4high * 19;
+    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t a1low2 = a1low + a0high;
+    const uint64_t a2low2 = a2low + a1high;
+    const uint64_t a3low2 = a3low + a2high;
+    const uint64_t a4low2 = a4low + a3high;
+    /* x = fe.element(carried(limbs)).value */
+    const uint64_t a1low3 = a1low2 << 51;
+    const uint64_t a1lowhigh = a1low2 >> 13;
+    uint64_t c1;
+    const uint64_t a0low3 = add_carry(a0low2, a1low3, 0, &c1);
+    const uint64_t a1lowhigh2 = a1lowhigh + 0 + c1;
+    const uint64_t a2low3 = a2low2 << 38;
+    const uint64_t a2lowhigh = a2low2 >> 26;
+    uint64_t c2;
+    const uint64_t a1lowhigh3 = add_carry(a1lowhigh2, a2low3, 0, &c2);
+    const uint64_t a2lowhigh2 = a2lowhigh + 0 + c2;
+    const uint64_t a3low3 = a3low2 << 25;
+    const uint64_t a3lowhigh = a3low2 >> 39;
+    uint64_t c3;
+    const uint64_t a2lowhigh3 = add_carry(a2lowhigh2, a3low3, 0, &c3);
+    const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
+    const uint64_t a4low3 = a4low2 << 12;
+    const uint64_t a3lowhigh3 = a3lowhigh2 + a4low3;
+    /* q = (x + 19).split(255)[1] */
+    uint64_t c4;
+    (void)add_carry(a0low3, 19, 0, &c4);
+    uint64_t c5;
+    (void)add_carry(a1lowhigh3, 0, c4, &c5);
+    uint64_t c6;
+    (void)add_carry(a2lowhigh3, 0, c5, &c6);
+    const uint64_t a3lowhigh4 = a3lowhigh3 + 0 + c6;
+    const uint64_t a3lowhighhigh = a3lowhigh4 >> 63;
+    /* return x + 19 * q - (q << 255) */
+    const uint64_t w1 = a3lowhighhigh * 19;
+    const uint64_t a0low4 = a0low3 + w1;
+    /* return reduced(a).split(1)[0] */
+    const uint64_t a0lowlow = a0low4 & 1;
+    return a0lowlow;
+}
+
+/* out = a or -a, of which one is even in 0..p - 1  (modulo p) */
+void curve25519_5x51_absolute(uint64_t out[5], const uint64_t a[5])
+{
+    /* def absolute(a: full) -> fe.below(P): */
+    const uint64_t a0 = a[0];
+    const uint64_t a1 = a[1];
+    const uint64_t a2 = a[2];
+    const uint64_t a3 = a[3];
+    const uint64_t a4 = a[4];
+    /* low, high = zip(*(column.split(51) for column in columns)) */
+    const uint64_t a0low = a0 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0high = a0 >> 51;
+    const uint64_t a1low = a1 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a1high = a1 >> 51;
+    const uint64_t a2low = a2 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a2high = a2 >> 51;
+    const uint64_t a3low = a3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a3high = a3 >> 51;
+    const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a4high = a4 >> 51;
+    /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+    const uint64_t a4high2 = a4high * 19;
+    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t a1low2 = a1low + a0high;
+    const uint64_t a2low2 = a2low + a1high;
+    const uint64_t a3low2 = a3low + a2high;
+    const uint64_t a4low2 = a4low + a3high;
+    /* x = fe.element(carried(limbs)).value */
+    const uint64_t a1low3 = a1low2 << 51;
+    const uint64_t a1lowhigh = a1low2 >> 13;
+    uint64_t c1;
+    const uint64_t a0low3 = add_carry(a0low2, a1low3, 0, &c1);
+    const uint64_t a1lowhigh2 = a1lowhigh + 0 + c1;
+    const uint64_t a2low3 = a2low2 << 38;
+    const uint64_t a2lowhigh = a2low2 >> 26;
+    uint64_t c2;
+    const uint64_t a1lowhigh3 = add_carry(a1lowhigh2, a2low3, 0, &c2);
+    const uint64_t a2lowhigh2 = a2lowhigh + 0 + c2;
+    const uint64_t a3low3 = a3low2 << 25;
+    const uint64_t a3lowhigh = a3low2 >> 39;
+    uint64_t c3;
+    const uint64_t a2lowhigh3 = add_carry(a2lowhigh2, a3low3, 0, &c3);
+    const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
+    const uint64_t a4low3 = a4low2 << 12;
+    const uint64_t a3lowhigh3 = a3lowhigh2 + a4low3;
+    /* q = (x + 19).split(255)[1] */
+    uint64_t c4;
+    (void)add_carry(a0low3, 19, 0, &c4);
+    uint64_t c5;
+    (void)add_carry(a1lowhigh3, 0, c4, &c5);
+    uint64_t c6;
+    (void)add_carry(a2lowhigh3, 0, c5, &c6);
+    const uint64_t a3lowhigh4 = a3lowhigh3 + 0 + c6;
+    const uint64_t a3lowhighhigh = a3lowhigh4 >> 63;
+    /* return x + 19 * q - (q << 255) */
+    const uint64_t w1 = a3lowhighhigh * 19;
+    uint64_t c7;
+    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c7);
+    uint64_t c8;
+    const uint64_t a1lowhigh4 = add_carry(a1lowhigh3, 0, c7, &c8);
+    uint64_t c9;
+    const uint64_t a2lowhigh4 = add_carry(a2lowhigh3, 0, c8, &c9);
+    const uint64_t a3lowhigh5 = a3lowhigh3 + 0 + c9;
+    const uint64_t a3lowhighlow = a3lowhigh4 & UINT64_C(0x8000000000000000);
+    const uint64_t a3lowhigh6 = a3lowhigh5 - a3lowhighlow;
+    /* odd, _ = x.split(1) */
+    const uint64_t a0lowlow = a0low4 & 1;
+    /* return pick(odd, P - x, x) */
+    uint64_t c10;
+    const uint64_t a0low5 = sub_borrow(UINT64_C(0xffffffffffffffed), a0low4, 0, &c10);
+    uint64_t c11;
+    const uint64_t a1lowhigh5 = sub_borrow(UINT64_C(0xffffffffffffffff), a1lowhigh4, c10, &c11);
+    uint64_t c12;
+    const uint64_t a2lowhigh5 = sub_borrow(UINT64_C(0xffffffffffffffff), a2lowhigh4, c11, &c12);
+    const uint64_t a3lowhigh7 = UINT64_C(0x7fffffffffffffff) - a3lowhigh6 - c12;
+    const uint64_t c13 = is_nonzero(a0lowlow);
+    const uint64_t w2 = select_word(c13, a0low5, a0low4);
+    const uint64_t w3 = select_word(c13, a1lowhigh5, a1lowhigh4);
+    const uint64_t w4 = select_word(c13, a2lowhigh5, a2lowhigh4);
+    const uint64_t w5 = select_word(c13, a3lowhigh7, a3lowhigh6);
+    /* def absolute(a: full) -> fe.below(P): */
+    const uint64_t w6 = w2 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w7 = (w3 << 13) | (w2 >> 51);
+    const uint64_t w8 = w7 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w9 = (w4 << 26) | (w3 >> 38);
+    const uint64_t w10 = w9 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w11 = (w5 << 39) | (w4 >> 25);
+    const uint64_t w12 = w11 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w13 = w5 >> 12;
+    out[0] = w6;
+    out[1] = w8;
+    out[2] = w10;
+    out[3] = w12;
+    out[4] = w13;
+}
+
+/* out = the one value of a in 0..p - 1 */
+void curve25519_5x51_to_bytes(uint8_t out[32], const uint64_t a[5])
+{
+    /* def to_bytes(a: full) -> Bytes(32, "little"): */
+    const uint64_t a0 = a[0];
+    const uint64_t a1 = a[1];
+    const uint64_t a2 = a[2];
+    const uint64_t a3 = a[3];
+    const uint64_t a4 = a[4];
+    /* low, high = zip(*(column.split(51) for column in columns)) */
+    const uint64_t a0low = a0 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0high = a0 >> 51;
+    const uint64_t a1low = a1 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a1high = a1 >> 51;
+    const uint64_t a2low = a2 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a2high = a2 >> 51;
+    const uint64_t a3low = a3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a3high = a3 >> 51;
+    const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a4high = a4 >> 51;
+    /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+    const uint64_t a4high2 = a4high * 19;
+    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t a1low2 = a1low + a0high;
+    const uint64_t a2low2 = a2low + a1high;
+    const uint64_t a3low2 = a3low + a2high;
+    const uint64_t a4low2 = a4low + a3high;
+    /* x = fe.element(carried(limbs)).value */
+    const uint64_t a1low3 = a1low2 << 51;
+    const uint64_t a1lowhigh = a1low2 >> 13;
+    uint64_t c1;
+    const uint64_t a0low3 = add_carry(a0low2, a1low3, 0, &c1);
+    const uint64_t a1lowhigh2 = a1lowhigh + 0 + c1;
+    const uint64_t a2low3 = a2low2 << 38;
+    const uint64_t a2lowhigh = a2low2 >> 26;
+    uint64_t c2;
+    const uint64_t a1lowhigh3 = add_carry(a1lowhigh2, a2low3, 0, &c2);
+    const uint64_t a2lowhigh2 = a2lowhigh + 0 + c2;
+    const uint64_t a3low3 = a3low2 << 25;
+    const uint64_t a3lowhigh = a3low2 >> 39;
+    uint64_t c3;
+    const uint64_t a2lowhigh3 = add_carry(a2lowhigh2, a3low3, 0, &c3);
+    const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
+    const uint64_t a4low3 = a4low2 << 12;
+    const uint64_t a3lowhigh3 = a3lowhigh2 + a4low3;
+    /* q = (x + 19).split(255)[1] */
+    uint64_t c4;
+    (void)add_carry(a0low3, 19, 0, &c4);
+    uint64_t c5;
+    (void)add_carry(a1lowhigh3, 0, c4, &c5);
+    uint64_t c6;
+    (void)add_carry(a2lowhigh3, 0, c5, &c6);
+    const uint64_t a3lowhigh4 = a3lowhigh3 + 0 + c6;
+    const uint64_t a3lowhighhigh = a3lowhigh4 >> 63;
+    /* return x + 19 * q - (q << 255) */
+    const uint64_t w1 = a3lowhighhigh * 19;
+    uint64_t c7;
+    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c7);
+    uint64_t c8;
+    const uint64_t a1lowhigh4 = add_carry(a1lowhigh3, 0, c7, &c8);
+    uint64_t c9;
+    const uint64_t a2lowhigh4 = add_carry(a2lowhigh3, 0, c8, &c9);
+    const uint64_t a3lowhigh5 = a3lowhigh3 + 0 + c9;
+    const uint64_t a3lowhighlow = a3lowhigh4 & UINT64_C(0x8000000000000000);
+    const uint64_t a3lowhigh6 = a3lowhigh5 - a3lowhighlow;
+    store_bytes(out + 0, 8, a0low4);
+    store_bytes(out + 8, 8, a1lowhigh4);
+    store_bytes(out + 16, 8, a2lowhigh4);
+    store_bytes(out + 24, 8, a3lowhigh6);
+}
+
+/* out = the integer s, 0 unless s < p  (modulo p), returns 1 if s < p, else 0 */
+uint64_t curve25519_5x51_from_bytes(uint64_t out[5], const uint8_t s[32])
+{
+    /* def from_bytes(s: Bytes(32, "little")) -> tuple[fe.below(P), Bit]: */
+    const uint64_t s0 = load_bytes(s + 0, 8);
+    const uint64_t s1 = load_bytes(s + 8, 8);
+    const uint64_t s2 = load_bytes(s + 16, 8);
+    const uint64_t s3 = load_bytes(s + 24, 8);
+    /* good = 1 - s.value.at_least(P) */
+    uint64_t c1;
+    (void)sub_borrow(s0, UINT64_C(0xffffffffffffffed), 0, &c1);
+    uint64_t c2;
+    (void)sub_borrow(s1, UINT64_C(0xffffffffffffffff), c1, &c2);
+    uint64_t c3;
+    (void)sub_borrow(s2, UINT64_C(0xffffffffffffffff), c2, &c3);
+    uint64_t c4;
+    (void)sub_borrow(s3, UINT64_C(0x7fffffffffffffff), c3, &c4);
+    const uint64_t c5 = 1 - c4;
+    const uint64_t w1 = 1 - c5;
+    /* return pick(good, s.value, 0), good */
+    const uint64_t c6 = is_nonzero(w1);
+    const uint64_t w2 = select_word(c6, s0, 0);
+    const uint64_t w3 = select_word(c6, s1, 0);
+    const uint64_t w4 = select_word(c6, s2, 0);
+    const uint64_t w5 = select_word(c6, s3, 0);
+    /* def from_bytes(s: Bytes(32, "little")) -> tuple[fe.below(P), Bit]: */
+    const uint64_t w6 = w2 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w7 = (w3 << 13) | (w2 >> 51);
+    const uint64_t w8 = w7 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w9 = (w4 << 26) | (w3 >> 38);
+    const uint64_t w10 = w9 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w11 = (w5 << 39) | (w4 >> 25);
+    const uint64_t w12 = w11 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w13 = w5 >> 12;
+    out[0] = w6;
+    out[1] = w8;
+    out[2] = w10;
+    out[3] = w12;
+    out[4] = w13;
+    return w1;
+}
+
+/* The integer s without its top bit, modulo p, as RFC 7748 reads a coordinate. */
+void curve25519_5x51_from_bytes_255(uint64_t out[5], const uint8_t s[32])
+{
+    /* def from_bytes_255(s: Bytes(32, "little")) -> tight: */
+    const uint64_t s0 = load_bytes(s + 0, 8);
+    const uint64_t s1 = load_bytes(s + 8, 8);
+    const uint64_t s2 = load_bytes(s + 16, 8);
+    const uint64_t s3 = load_bytes(s + 24, 8);
+    /* return fe.limbs_of(s.value.split(255)[0]) */
+    const uint64_t s3low = s3 & UINT64_C(0x7fffffffffffffff);
+    const uint64_t s0low = s0 & UINT64_C(0x7ffffffffffff);
+    const uint64_t s0high = (s1 << 13) | (s0 >> 51);
+    const uint64_t s0highlow = s0high & UINT64_C(0x7ffffffffffff);
+    const uint64_t s1high = (s2 << 26) | (s1 >> 38);
+    const uint64_t s1highlow = s1high & UINT64_C(0x7ffffffffffff);
+    const uint64_t s2high = (s3low << 39) | (s2 >> 25);
+    const uint64_t s2highlow = s2high & UINT64_C(0x7ffffffffffff);
+    const uint64_t s3lowhigh = s3low >> 12;
+    out[0] = s0low;
+    out[1] = s0highlow;
+    out[2] = s1highlow;
+    out[3] = s2highlow;
+    out[4] = s3lowhigh;
+}
+
+/* out = a if bit else b  (modulo p) */
+void curve25519_5x51_select(uint64_t out[5], uint64_t bit, const uint64_t a[5], const uint64_t b[5])
+{
+    /* def select(bit: Bit, a: tight, b: tight) -> tight: */
+    const uint64_t a0 = a[0];
+    const uint64_t a1 = a[1];
+    const uint64_t a2 = a[2];
+    const uint64_t a3 = a[3];
+    const uint64_t a4 = a[4];
+    const uint64_t b0 = b[0];
+    const uint64_t b1 = b[1];
+    const uint64_t b2 = b[2];
+    const uint64_t b3 = b[3];
+    const uint64_t b4 = b[4];
+    /* return pick(bit, a, b) */
+    const uint64_t c1 = is_nonzero(bit);
+    const uint64_t w1 = select_word(c1, a0, b0);
+    const uint64_t w2 = select_word(c1, a1, b1);
+    const uint64_t w3 = select_word(c1, a2, b2);
+    const uint64_t w4 = select_word(c1, a3, b3);
+    const uint64_t w5 = select_word(c1, a4, b4);
+    out[0] = w1;
+    out[1] = w2;
+    out[2] = w3;
+    out[3] = w4;
+    out[4] = w5;
+}
+
+/* out = table[index]  (modulo p) */
+void curve25519_5x51_lookup(uint64_t out[5], const uint64_t table[16 * 5], uint64_t index)
+{
+    /* def lookup(table: Table(tight, 16), index: Small(16)) -> tight: */
+    const uint64_t table0 = table[0];
+    const uint64_t table1 = table[1];
+    const uint64_t table2 = table[2];
+    const uint64_t table3 = table[3];
+    const uint64_t table4 = table[4];
+    const uint64_t table5 = table[5];
+    const uint64_t table6 = table[6];
+    const uint64_t table7 = table[7];
+    const uint64_t table8 = table[8];
+    const uint64_t table9 = table[9];
+    const uint64_t table10 = table[10];
+    const uint64_t table11 = table[11];
+    const uint64_t table12 = table[12];
+    const uint64_t table13 = table[13];
+    const uint64_t table14 = table[14];
+    const uint64_t table15 = table[15];
+    const uint64_t table16 = table[16];
+    const uint64_t table17 = table[17];
+    const uint64_t table18 = table[18];
+    const uint64_t table19 = table[19];
+    const uint64_t table20 = table[20];
+    const uint64_t table21 = table[21];
+    const uint64_t table22 = table[22];
+    const uint64_t table23 = table[23];
+    const uint64_t table24 = table[24];
+    const uint64_t table25 = table[25];
+    const uint64_t table26 = table[26];
+    const uint64_t table27 = table[27];
+    const uint64_t table28 = table[28];
+    const uint64_t table29 = table[29];
+    const uint64_t table30 = table[30];
+    const uint64_t table31 = table[31];
+    const uint64_t table32 = table[32];
+    const uint64_t table33 = table[33];
+    const uint64_t table34 = table[34];
+    const uint64_t table35 = table[35];
+    const uint64_t table36 = table[36];
+    const uint64_t table37 = table[37];
+    const uint64_t table38 = table[38];
+    const uint64_t table39 = table[39];
+    const uint64_t table40 = table[40];
+    const uint64_t table41 = table[41];
+    const uint64_t table42 = table[42];
+    const uint64_t table43 = table[43];
+    const uint64_t table44 = table[44];
+    const uint64_t table45 = table[45];
+    const uint64_t table46 = table[46];
+    const uint64_t table47 = table[47];
+    const uint64_t table48 = table[48];
+    const uint64_t table49 = table[49];
+    const uint64_t table50 = table[50];
+    const uint64_t table51 = table[51];
+    const uint64_t table52 = table[52];
+    const uint64_t table53 = table[53];
+    const uint64_t table54 = table[54];
+    const uint64_t table55 = table[55];
+    const uint64_t table56 = table[56];
+    const uint64_t table57 = table[57];
+    const uint64_t table58 = table[58];
+    const uint64_t table59 = table[59];
+    const uint64_t table60 = table[60];
+    const uint64_t table61 = table[61];
+    const uint64_t table62 = table[62];
+    const uint64_t table63 = table[63];
+    const uint64_t table64 = table[64];
+    const uint64_t table65 = table[65];
+    const uint64_t table66 = table[66];
+    const uint64_t table67 = table[67];
+    const uint64_t table68 = table[68];
+    const uint64_t table69 = table[69];
+    const uint64_t table70 = table[70];
+    const uint64_t table71 = table[71];
+    const uint64_t table72 = table[72];
+    const uint64_t table73 = table[73];
+    const uint64_t table74 = table[74];
+    const uint64_t table75 = table[75];
+    const uint64_t table76 = table[76];
+    const uint64_t table77 = table[77];
+    const uint64_t table78 = table[78];
+    const uint64_t table79 = table[79];
+    /* entry = pick(index.at_least(i), table[i], entry) */
+    uint64_t c1;
+    (void)sub_borrow(index, 1, 0, &c1);
+    const uint64_t c2 = 1 - c1;
+    const uint64_t w1 = select_word(c2, table5, table0);
+    const uint64_t w2 = select_word(c2, table6, table1);
+    const uint64_t w3 = select_word(c2, table7, table2);
+    const uint64_t w4 = select_word(c2, table8, table3);
+    const uint64_t w5 = select_word(c2, table9, table4);
+    uint64_t c3;
+    (void)sub_borrow(index, 2, 0, &c3);
+    const uint64_t c4 = 1 - c3;
+    const uint64_t w6 = select_word(c4, table10, w1);
+    const uint64_t w7 = select_word(c4, table11, w2);
+    const uint64_t w8 = select_word(c4, table12, w3);
+    const uint64_t w9 = select_word(c4, table13, w4);
+    const uint64_t w10 = select_word(c4, table14, w5);
+    uint64_t c5;
+    (void)sub_borrow(index, 3, 0, &c5);
+    const uint64_t c6 = 1 - c5;
+    const uint64_t w11 = select_word(c6, table15, w6);
+    const uint64_t w12 = select_word(c6, table16, w7);
+    const uint64_t w13 = select_word(c6, table17, w8);
+    const uint64_t w14 = select_word(c6, table18, w9);
+    const uint64_t w15 = select_word(c6, table19, w10);
+    uint64_t c7;
+    (void)sub_borrow(index, 4, 0, &c7);
+    const uint64_t c8 = 1 - c7;
+    const uint64_t w16 = select_word(c8, table20, w11);
+    const uint64_t w17 = select_word(c8, table21, w12);
+    const uint64_t w18 = select_word(c8, table22, w13);
+    const uint64_t w19 = select_word(c8, table23, w14);
+    const uint64_t w20 = select_word(c8, table24, w15);
+    uint64_t c9;
+    (void)sub_borrow(index, 5, 0, &c9);
+    const uint64_t c10 = 1 - c9;
+    const uint64_t w21 = select_word(c10, table25, w16);
+    const uint64_t w22 = select_word(c10, table26, w17);
+    const uint64_t w23 = select_word(c10, table27, w18);
+    const uint64_t w24 = select_word(c10, table28, w19);
+    const uint64_t w25 = select_word(c10, table29, w20);
+    uint64_t c11;
+    (void)sub_borrow(index, 6, 0, &c11);
+    const uint64_t c12 = 1 - c11;
+    const uint64_t w26 = select_word(c12, table30, w21);
+    const uint64_t w27 = select_word(c12, table31, w22);
+    const uint64_t w28 = select_word(c12, table32, w23);
+    const uint64_t w29 = select_word(c12, table33, w24);
+    const uint64_t w30 = select_word(c12, table34, w25);
+    uint64_t c13;
+    (void)sub_borrow(index, 7, 0, &c13);
+    const uint64_t c14 = 1 - c13;
+    const uint64_t w31 = select_word(c14, table35, w26);
+    const uint64_t w32 = select_word(c14, table36, w27);
+    const uint64_t w33 = select_word(c14, table37, w28);
+    const uint64_t w34 = select_word(c14, table38, w29);
+    const uint64_t w35 = select_word(c14, table39, w30);
+    uint64_t c15;
+    (void)sub_borrow(index, 8, 0, &c15);
+    const uint64_t c16 = 1 - c15;
+    const uint64_t w36 = select_word(c16, table40, w31);
+    const uint64_t w37 = select_word(c16, table41, w32);
+    const uint64_t w38 = select_word(c16, table42, w33);
+    const uint64_t w39 = select_word(c16, table43, w34);
+    const uint64_t w40 = select_word(c16, table44, w35);
+    uint64_t c17;
+    (void)sub_borrow(index, 9, 0, &c17);
+    const uint64_t c18 = 1 - c17;
+    const uint64_t w41 = select_word(c18, table45, w36);
+    const uint64_t w42 = select_word(c18, table46, w37);
+    const uint64_t w43 = select_word(c18, table47, w38);
+    const uint64_t w44 = select_word(c18, table48, w39);
+    const uint64_t w45 = select_word(c18, table49, w40);
+    uint64_t c19;
+    (void)sub_borrow(index, 10, 0, &c19);
+    const uint64_t c20 = 1 - c19;
+    const uint64_t w46 = select_word(c20, table50, w41);
+    const uint64_t w47 = select_word(c20, table51, w42);
+    const uint64_t w48 = select_word(c20, table52, w43);
+    const uint64_t w49 = select_word(c20, table53, w44);
+    const uint64_t w50 = select_word(c20, table54, w45);
+    uint64_t c21;
+    (void)sub_borrow(index, 11, 0, &c21);
+    const uint64_t c22 = 1 - c21;
+    const uint64_t w51 = select_word(c22, table55, w46);
+    const uint64_t w52 = select_word(c22, table56, w47);
+    const uint64_t w53 = select_word(c22, table57, w48);
+    const uint64_t w54 = select_word(c22, table58, w49);
+    const uint64_t w55 = select_word(c22, table59, w50);
+    uint64_t c23;
+    (void)sub_borrow(index, 12, 0, &c23);
+    const uint64_t c24 = 1 - c23;
+    const uint64_t w56 = select_word(c24, table60, w51);
+    const uint64_t w57 = select_word(c24, table61, w52);
+    const uint64_t w58 = select_word(c24, table62, w53);
+    const uint64_t w59 = select_word(c24, table63, w54);
+    const uint64_t w60 = select_word(c24, table64, w55);
+    uint64_t c25;
+    (void)sub_borrow(index, 13, 0, &c25);
+    const uint64_t c26 = 1 - c25;
+    const uint64_t w61 = select_word(c26, table65, w56);
+    const uint64_t w62 = select_word(c26, table66, w57);
+    const uint64_t w63 = select_word(c26, table67, w58);
+    const uint64_t w64 = select_word(c26, table68, w59);
+    const uint64_t w65 = select_word(c26, table69, w60);
+    uint64_t c27;
+    (void)sub_borrow(index, 14, 0, &c27);
+    const uint64_t c28 = 1 - c27;
+    const uint64_t w66 = select_word(c28, table70, w61);
+    const uint64_t w67 = select_word(c28, table71, w62);
+    const uint64_t w68 = select_word(c28, table72, w63);
+    const uint64_t w69 = select_word(c28, table73, w64);
+    const uint64_t w70 = select_word(c28, table74, w65);
+    uint64_t c29;
+    (void)sub_borrow(index, 15, 0, &c29);
+    const uint64_t c30 = 1 - c29;
+    const uint64_t w71 = select_word(c30, table75, w66);
+    const uint64_t w72 = select_word(c30, table76, w67);
+    const uint64_t w73 = select_word(c30, table77, w68);
+    const uint64_t w74 = select_word(c30, table78, w69);
+    const uint64_t w75 = select_word(c30, table79, w70);
+    out[0] = w71;
+    out[1] = w72;
+    out[2] = w73;
+    out[3] = w74;
+    out[4] = w75;
+}
+
+/* out0 = b if bit else a, out1 = a if bit else b  (modulo p) */
+void curve25519_5x51_swap(
+    uint64_t out0[5],
+    uint64_t out1[5],
+    uint64_t bit,
+    const uint64_t a[5],
+    const uint64_t b[5])
+{
+    /* def swap(bit: Bit, a: tight, b: tight) -> tuple[tight, tight]: */
+    const uint64_t a0 = a[0];
+    const uint64_t a1 = a[1];
+    const uint64_t a2 = a[2];
+    const uint64_t a3 = a[3];
+    const uint64_t a4 = a[4];
+    const uint64_t b0 = b[0];
+    const uint64_t b1 = b[1];
+    const uint64_t b2 = b[2];
+    const uint64_t b3 = b[3];
+    const uint64_t b4 = b[4];
+    /* return pick(bit, b, a), pick(bit, a, b) */
     const uint64_t c1 = is_nonzero(bit);
     const uint64_t w1 = select_word(c1, b0, a0);
     const uint64_t w2 = select_word(c1, b1, a1);
@@ -1326,6 +2868,157 @@ void curve25519_5x51_swap(
     out1[2] = w8;
     out1[3] = w9;
     out1[4] = w10;
+}
+
+/* out = 1 / a, 0 if a = 0  (modulo p) */
+void curve25519_5x51_invert(uint64_t out[5], const uint64_t a[5])
+{
+    uint64_t t0[5], t1[5], t2[5];
+
+    /* return power(a, P - 2) */
+    curve25519_5x51_square_n(t0, a, 2); /* x_100 */
+    curve25519_5x51_mul(t0, a, t0); /* x_101 */
+    curve25519_5x51_sqr(t0, t0); /* x_1010 */
+    curve25519_5x51_mul(out, a, t0); /* x_1011 */
+    curve25519_5x51_sqr(t0, t0); /* x_10100 */
+    curve25519_5x51_mul(t0, t0, out); /* x5 */
+    curve25519_5x51_square_n(t1, t0, 5); /* x5_5 */
+    curve25519_5x51_mul(t1, t1, t0); /* x10 */
+    curve25519_5x51_square_n(t2, t1, 10); /* x10_10 */
+    curve25519_5x51_mul(t2, t2, t1); /* x20 */
+    curve25519_5x51_square_n(t1, t2, 20); /* x20_20 */
+    curve25519_5x51_mul(t1, t1, t2); /* x40 */
+    curve25519_5x51_square_n(t1, t1, 20); /* x40_20 */
+    curve25519_5x51_mul(t1, t1, t2); /* x60 */
+    curve25519_5x51_square_n(t2, t1, 60); /* x60_60 */
+    curve25519_5x51_mul(t2, t2, t1); /* x120 */
+    curve25519_5x51_square_n(t2, t2, 5); /* x120_5 */
+    curve25519_5x51_mul(t2, t2, t0); /* x125 */
+    curve25519_5x51_square_n(t0, t2, 125); /* x125_125 */
+    curve25519_5x51_mul(t0, t0, t2); /* x250 */
+    curve25519_5x51_square_n(t0, t0, 5); /* x250_5 */
+    curve25519_5x51_mul(out, t0, out);
+}
+
+/* out = a^(2^252 - 3)  (modulo p) */
+void curve25519_5x51_pow22523(uint64_t out[5], const uint64_t a[5])
+{
+    uint64_t t0[5], t1[5], t2[5];
+
+    /* return power(a, 2**252 - 3) */
+    curve25519_5x51_sqr(t0, a); /* x_10 */
+    curve25519_5x51_mul(t0, t0, a); /* x2 */
+    curve25519_5x51_sqr(t1, t0); /* x_110 */
+    curve25519_5x51_mul(t1, t1, a); /* x3 */
+    curve25519_5x51_square_n(t1, t1, 2); /* x_11100 */
+    curve25519_5x51_mul(t1, t1, t0); /* x5 */
+    curve25519_5x51_square_n(t0, t1, 5); /* x5_5 */
+    curve25519_5x51_mul(t0, t0, t1); /* x10 */
+    curve25519_5x51_square_n(t2, t0, 10); /* x10_10 */
+    curve25519_5x51_mul(t2, t2, t0); /* x20 */
+    curve25519_5x51_square_n(t0, t2, 20); /* x20_20 */
+    curve25519_5x51_mul(t0, t0, t2); /* x40 */
+    curve25519_5x51_square_n(t0, t0, 20); /* x40_20 */
+    curve25519_5x51_mul(t0, t0, t2); /* x60 */
+    curve25519_5x51_square_n(t2, t0, 60); /* x60_60 */
+    curve25519_5x51_mul(t2, t2, t0); /* x120 */
+    curve25519_5x51_square_n(t2, t2, 5); /* x120_5 */
+    curve25519_5x51_mul(t2, t2, t1); /* x125 */
+    curve25519_5x51_square_n(t0, t2, 125); /* x125_125 */
+    curve25519_5x51_mul(t0, t0, t2); /* x250 */
+    curve25519_5x51_square_n(t0, t0, 2); /* x250_2 */
+    curve25519_5x51_mul(out, t0, a);
+}
+
+/* out = even root of u / v, or of i * u / v where that has none  (modulo p), returns 1 if u / v is a square and v is not 0 (or u is), else 0 */
+uint64_t curve25519_5x51_sqrt_ratio(uint64_t out[5], const uint64_t u[5], const uint64_t v[5])
+{
+    uint64_t t0[5], t1[5], t2[5], t3[5];
+    uint64_t bit0, bit1;
+
+    /* v3 = mul(sqr(v), v) */
+    curve25519_5x51_sqr(t0, v);
+    curve25519_5x51_mul(t0, t0, v);
+    /* r = mul(mul(u, v3), pow22523(mul(u, mul(sqr(v3), v)))) */
+    curve25519_5x51_mul(t1, u, t0);
+    curve25519_5x51_sqr(t0, t0);
+    curve25519_5x51_mul(t0, t0, v);
+    curve25519_5x51_mul(t0, u, t0);
+    curve25519_5x51_pow22523(t0, t0);
+    curve25519_5x51_mul(t1, t1, t0);
+    /* found = mul(sqr(r), v) */
+    curve25519_5x51_sqr(t0, t1);
+    curve25519_5x51_mul(t0, t0, v);
+    /* square = equal(sqr(found), sqr(u)) */
+    curve25519_5x51_sqr(t2, t0);
+    curve25519_5x51_sqr(t3, u);
+    bit0 = curve25519_5x51_equal(t2, t3);
+    t2[0] = UINT64_C(0x61b274a0ea0b0);
+    t2[1] = UINT64_C(0xd5a5fc8f189d);
+    t2[2] = UINT64_C(0x7ef5e9cbd0c60);
+    t2[3] = UINT64_C(0x78595a6804c9e);
+    t2[4] = UINT64_C(0x2b8324804fc1d);
+    /* wanted = select(square, u, mul(u, SQRT_M1)) */
+    curve25519_5x51_mul(t2, u, t2);
+    curve25519_5x51_select(t2, bit0, u, t2);
+    /* return absolute(select(equal(found, wanted), r, mul(r, SQRT_M1))), square */
+    bit1 = curve25519_5x51_equal(t0, t2);
+    t0[0] = UINT64_C(0x61b274a0ea0b0);
+    t0[1] = UINT64_C(0xd5a5fc8f189d);
+    t0[2] = UINT64_C(0x7ef5e9cbd0c60);
+    t0[3] = UINT64_C(0x78595a6804c9e);
+    t0[4] = UINT64_C(0x2b8324804fc1d);
+    curve25519_5x51_mul(t0, t1, t0);
+    curve25519_5x51_select(t1, bit1, t1, t0);
+    curve25519_5x51_absolute(out, t1);
+    return bit0;
+}
+
+/* out0, out1, out2, out3 = x2, z2, x3, z3 after one step of the ladder of RFC 7748, 5, before which (x2, z2) and (x3, z3) are swapped if bit  (modulo p) */
+void curve25519_5x51_ladder_step(
+    uint64_t out0[5],
+    uint64_t out1[5],
+    uint64_t out2[5],
+    uint64_t out3[5],
+    uint64_t bit,
+    const uint64_t x1[5],
+    const uint64_t x2[5],
+    const uint64_t z2[5],
+    const uint64_t x3[5],
+    const uint64_t z3[5])
+{
+    uint64_t t0[5], t1[5], t2[5], t3[5], t4[5];
+
+    /* x2, x3 = swap(bit, x2, x3) */
+    curve25519_5x51_swap(t0, t1, bit, x2, x3);
+    /* z2, z3 = swap(bit, z2, z3) */
+    curve25519_5x51_swap(t2, t3, bit, z2, z3);
+    /* a, b = add(x2, z2), sub(x2, z2) */
+    curve25519_5x51_add(t4, t0, t2);
+    curve25519_5x51_sub(t0, t0, t2);
+    /* da, cb = mul(sub(x3, z3), a), mul(add(x3, z3), b) */
+    curve25519_5x51_sub(t2, t1, t3);
+    curve25519_5x51_mul(t2, t2, t4);
+    curve25519_5x51_add(t1, t1, t3);
+    curve25519_5x51_mul(t1, t1, t0);
+    /* z3 = mul(x1, sqr(sub(da, cb))) */
+    curve25519_5x51_sub(t3, t2, t1);
+    curve25519_5x51_sqr(t3, t3);
+    curve25519_5x51_mul(out3, x1, t3);
+    /* x3 = sqr(add(da, cb)) */
+    curve25519_5x51_add(t2, t2, t1);
+    curve25519_5x51_sqr(out2, t2);
+    /* aa, bb = sqr(a), sqr(b) */
+    curve25519_5x51_sqr(t4, t4);
+    curve25519_5x51_sqr(t0, t0);
+    /* e = sub(aa, bb) */
+    curve25519_5x51_sub(t1, t4, t0);
+    /* z2 = mul(e, add(aa, mul_small(e, 121665))) */
+    curve25519_5x51_mul_small(t2, t1, UINT64_C(0x1db41));
+    curve25519_5x51_add(t2, t4, t2);
+    curve25519_5x51_mul(out1, t1, t2);
+    /* return mul(aa, bb), z2, x3, z3 */
+    curve25519_5x51_mul(out0, t4, t0);
 }
 
 #endif

@@ -91,16 +91,78 @@ void curve25519_5x51_sub(uint64_t out[5], const uint64_t a[5], const uint64_t b[
 void curve25519_5x51_neg(uint64_t out[5], const uint64_t a[5]);
 
 /* out = the one value of a in 0..p - 1  (modulo p)
- * Carried, the value is below twice the modulus, q says whether the modulus comes off.
  * in      a: limbs below 2^64
  * out     out: limbs below 2^51, the value below p
  */
 void curve25519_5x51_canon(uint64_t out[5], const uint64_t a[5]);
 
-/* (b, a) if the bit is 1, else (a, b), in constant time.
+/* returns 1 if a = 0, else 0
+ * in      a: limbs below 2^64
+ * returns a bit, 0 or 1
+ */
+uint64_t curve25519_5x51_is_zero(const uint64_t a[5]);
+
+/* returns 1 if a = b, else 0
+ * By the difference, to which a multiple of the modulus is added that no limb of b exceeds.
+ * in      a, b: limbs below 2^54
+ * returns a bit, 0 or 1
+ */
+uint64_t curve25519_5x51_equal(const uint64_t a[5], const uint64_t b[5]);
+
+/* returns the lowest bit of the value of a in 0..p - 1
+ * in      a: limbs below 2^64
+ * returns a bit, 0 or 1
+ */
+uint64_t curve25519_5x51_is_odd(const uint64_t a[5]);
+
+/* out = a or -a, of which one is even in 0..p - 1  (modulo p)
+ * The root that is called positive is the even one.
+ * in      a: limbs below 2^64
+ * out     out: limbs below 2^51, the value below p
+ */
+void curve25519_5x51_absolute(uint64_t out[5], const uint64_t a[5]);
+
+/* out = the one value of a in 0..p - 1
+ * in      a: limbs below 2^64
+ * out     out: 32 bytes, one integer, little endian
+ */
+void curve25519_5x51_to_bytes(uint8_t out[32], const uint64_t a[5]);
+
+/* out = the integer s, 0 unless s < p  (modulo p), returns 1 if s < p, else 0
+ * Nothing but the one encoding of each element is taken, what is not leaves 0.
+ * in      s: 32 bytes, one integer, little endian
+ * out     out: limbs below 2^51, the value below p
+ * returns a bit, 0 or 1
+ */
+uint64_t curve25519_5x51_from_bytes(uint64_t out[5], const uint8_t s[32]);
+
+/* The integer s without its top bit, modulo p, as RFC 7748 reads a coordinate.
+ * in      s: 32 bytes, one integer, little endian
+ * out     out: limbs below 2^52
+ */
+void curve25519_5x51_from_bytes_255(uint64_t out[5], const uint8_t s[32]);
+
+/* out = a if bit else b  (modulo p)
+ * In constant time.
  * in      bit: a bit, 0 or 1
- * in      a, b: limbs below 2^64
- * out     out0, out1: limbs below 2^64
+ * in      a, b: limbs below 2^52
+ * out     out: limbs below 2^52
+ */
+void curve25519_5x51_select(uint64_t out[5], uint64_t bit, const uint64_t a[5], const uint64_t b[5]);
+
+/* out = table[index]  (modulo p)
+ * Every entry is read, whatever the index.
+ * in      table: 16 elements one after another, each with limbs below 2^52
+ * in      index: at most 15
+ * out     out: limbs below 2^52
+ */
+void curve25519_5x51_lookup(uint64_t out[5], const uint64_t table[16 * 5], uint64_t index);
+
+/* out0 = b if bit else a, out1 = a if bit else b  (modulo p)
+ * In constant time.
+ * in      bit: a bit, 0 or 1
+ * in      a, b: limbs below 2^52
+ * out     out0, out1: limbs below 2^52
  */
 void curve25519_5x51_swap(
     uint64_t out0[5],
@@ -108,6 +170,50 @@ void curve25519_5x51_swap(
     uint64_t bit,
     const uint64_t a[5],
     const uint64_t b[5]);
+
+/* out = 1 / a, 0 if a = 0  (modulo p)
+ * in      a: limbs below 2^54
+ * out     out: limbs below 2^52
+ */
+void curve25519_5x51_invert(uint64_t out[5], const uint64_t a[5]);
+
+/* out = a^(2^252 - 3)  (modulo p)
+ * in      a: limbs below 2^54
+ * out     out: limbs below 2^52
+ */
+void curve25519_5x51_pow22523(uint64_t out[5], const uint64_t a[5]);
+
+/* out = even root of u / v, or of i * u / v where that has none  (modulo p), returns 1 if u / v is a square and
+ * v is not 0 (or u is), else 0
+ * r^2 * v is u or -u where u / v is a square, else i * u or -i * u, where it has the wrong sign, r is turned by
+ * i.
+ * RFC 9496, 4.2, for ristretto255, and the decompression of points.
+ * in      u, v: limbs below 2^52
+ * out     out: limbs below 2^52
+ * returns a bit, 0 or 1
+ */
+uint64_t curve25519_5x51_sqrt_ratio(uint64_t out[5], const uint64_t u[5], const uint64_t v[5]);
+
+/* out0, out1, out2, out3 = x2, z2, x3, z3 after one step of the ladder of RFC 7748, 5, before which (x2, z2) and
+ * (x3, z3) are swapped if bit  (modulo p)
+ * One bit of X25519: the points are swapped for bit 1, then (x2, z2) is doubled and (x3, z3) becomes their sum.
+ * x1 is the coordinate of their difference. RFC 7748, 5.
+ * in      bit: a bit, 0 or 1
+ * in      x1: limbs below 2^54
+ * in      x2, z2, x3, z3: limbs below 2^52
+ * out     out0, out1, out2, out3: limbs below 2^52
+ */
+void curve25519_5x51_ladder_step(
+    uint64_t out0[5],
+    uint64_t out1[5],
+    uint64_t out2[5],
+    uint64_t out3[5],
+    uint64_t bit,
+    const uint64_t x1[5],
+    const uint64_t x2[5],
+    const uint64_t z2[5],
+    const uint64_t x3[5],
+    const uint64_t z3[5]);
 
 #if defined(__GNUC__) && !defined(_WIN32)
 #pragma GCC visibility pop

@@ -66,20 +66,20 @@ SYMBOL(curve25519_5x51_carry):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #24]       /* x9=a[3] x8=a[4] */
-	lsr	x10, x8, #51            /* (a[4]).high          low, high = zip(*(column.split(51) for column in columns)) */
+	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
 	ldp	x11, x12, [x1]          /* x11=a[0] x12=a[1] */
-	and	x13, x11, #0x7ffffffffffff /* (a[0]).low */
-	and	x14, x12, #0x7ffffffffffff /* (a[1]).low */
+	and	x13, x11, #0x7ffffffffffff /* a[0].low */
+	and	x14, x12, #0x7ffffffffffff /* a[1].low */
 	ldr	x15, [x1, #16]          /* a[2] */
-	and	x16, x15, #0x7ffffffffffff /* (a[2]).low */
+	and	x16, x15, #0x7ffffffffffff /* a[2].low */
 	movz	x17, #19
-	madd	x10, x10, x17, x13      /* (a[0]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x11, x14, x11, lsr #51  /* (a[1]).low+.. */
-	add	x12, x16, x12, lsr #51  /* (a[2]).low+.. */
+	madd	x10, x10, x17, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x14, x11, lsr #51  /* a[1].low.. */
+	add	x12, x16, x12, lsr #51  /* a[2].low.. */
 	and	x13, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x13, x13, x15, lsr #51  /* (a[3]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x13, x13, x15, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x8, x8, x9, lsr #51     /* (a[4]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	stp	x10, x11, [x0]
 	stp	x12, x13, [x0, #16]
 	str	x8, [x0, #32]
@@ -96,8 +96,8 @@ SYMBOL(curve25519_5x51_carry):
  * out     out: limbs below 2^52
  * args    out in x0, a in x1, b in x2
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22
- * stack   32 bytes
+ * saves   x19 x20 x21 x22 x23
+ * stack   48 bytes
  */
 	.globl	SYMBOL(curve25519_5x51_mul)
 	HIDDEN(curve25519_5x51_mul)
@@ -106,13 +106,15 @@ SYMBOL(curve25519_5x51_carry):
 SYMBOL(curve25519_5x51_mul):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-32]!   /* save */
-	.cfi_def_cfa_offset 32
-	.cfi_offset x19, -32
-	.cfi_offset x20, -24
+	stp	x19, x20, [sp, #-48]!   /* save */
+	.cfi_def_cfa_offset 48
+	.cfi_offset x19, -48
+	.cfi_offset x20, -40
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -16
-	.cfi_offset x22, -8
+	.cfi_offset x21, -32
+	.cfi_offset x22, -24
+	str	x23, [sp, #32]          /* save */
+	.cfi_offset x23, -16
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	mul	x12, x8, x10            /* a0b0.lo              columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
@@ -125,128 +127,134 @@ SYMBOL(curve25519_5x51_mul):
 	mul	x5, x8, x17             /* a0b3.lo */
 	umulh	x4, x8, x17             /* a0b3.hi */
 	ldr	x3, [x2, #32]           /* b[4] */
-	mul	x2, x8, x3              /* a0b4.lo */
+	mul	x19, x8, x3             /* a0b4.lo */
 	umulh	x8, x8, x3              /* a0b4.hi */
-	mul	x19, x9, x10            /* a1b0.lo */
+	mul	x2, x9, x10             /* a1b0.lo */
 	umulh	x20, x9, x10            /* a1b0.hi */
-	adds	x14, x14, x19           /* a0b1.lo+.. */
-	adc	x15, x15, x20           /* a0b1.hi+.. */
-	mul	x19, x9, x11            /* a1b1.lo */
-	umulh	x20, x9, x11            /* a1b1.hi */
-	adds	x7, x7, x19             /* a0b2.lo+.. */
-	adc	x6, x6, x20             /* a0b2.hi+.. */
-	mul	x19, x9, x16            /* a1b2.lo */
+	mul	x21, x9, x11            /* a1b1.lo */
+	umulh	x22, x9, x11            /* a1b1.hi */
+	adds	x14, x14, x2            /* a0b1.lo.. */
+	mul	x2, x9, x16             /* a1b2.lo */
+	adc	x15, x15, x20           /* a0b1.hi.. */
+	adds	x7, x7, x21             /* a0b2.lo.. */
 	umulh	x20, x9, x16            /* a1b2.hi */
-	adds	x5, x5, x19             /* a0b3.lo+.. */
-	adc	x4, x4, x20             /* a0b3.hi+.. */
-	mul	x19, x9, x17            /* a1b3.lo */
-	umulh	x20, x9, x17            /* a1b3.hi */
-	adds	x2, x2, x19             /* a0b4.lo+.. */
-	adc	x8, x8, x20             /* a0b4.hi+.. */
-	movz	x19, #19                /* 0x13 */
-	mul	x9, x9, x19             /* a1x19 */
-	mul	x20, x9, x3             /* a1x19b4.lo */
+	mul	x21, x9, x17            /* a1b3.lo */
+	adc	x6, x6, x22             /* a0b2.hi.. */
+	umulh	x22, x9, x17            /* a1b3.hi */
+	adds	x5, x5, x2              /* a0b3.lo.. */
+	add	x2, x9, x9, lsl #1      /* %v40 */
+	adc	x4, x4, x20             /* a0b3.hi.. */
+	adds	x19, x19, x21           /* a0b4.lo.. */
+	add	x9, x2, x9, lsl #4      /* a1x19 */
+	ldp	x2, x20, [x1, #16]      /* x2=a[2] x20=a[3] */
+	mul	x21, x2, x10            /* a2b0.lo */
+	adc	x8, x8, x22             /* a0b4.hi.. */
+	mul	x22, x9, x3             /* a1x19b4.lo */
 	umulh	x9, x9, x3              /* a1x19b4.hi */
-	adds	x12, x12, x20           /* a0b0.lo+.. */
-	adc	x9, x13, x9             /* a0b0.hi+.. */
-	ldp	x13, x20, [x1, #16]     /* x13=a[2] x20=a[3] */
-	mul	x21, x13, x10           /* a2b0.lo */
-	umulh	x22, x13, x10           /* a2b0.hi */
-	adds	x7, x7, x21             /* a0b2.lo+.. */
-	adc	x6, x6, x22             /* a0b2.hi+.. */
-	mul	x21, x13, x11           /* a2b1.lo */
-	umulh	x22, x13, x11           /* a2b1.hi */
-	adds	x5, x5, x21             /* a0b3.lo+.. */
-	adc	x4, x4, x22             /* a0b3.hi+.. */
-	mul	x21, x13, x16           /* a2b2.lo */
-	umulh	x22, x13, x16           /* a2b2.hi */
-	adds	x2, x2, x21             /* a0b4.lo+.. */
-	adc	x8, x8, x22             /* a0b4.hi+.. */
-	mul	x13, x13, x19           /* a2x19 */
-	mul	x21, x13, x17           /* a2x19b3.lo */
-	umulh	x22, x13, x17           /* a2x19b3.hi */
-	adds	x12, x12, x21           /* a0b0.lo+.. */
-	adc	x9, x9, x22             /* a0b0.hi+.. */
-	mul	x21, x13, x3            /* a2x19b4.lo */
-	umulh	x13, x13, x3            /* a2x19b4.hi */
-	adds	x14, x14, x21           /* a0b1.lo+.. */
-	adc	x13, x15, x13           /* a0b1.hi+.. */
-	mul	x15, x20, x10           /* a3b0.lo */
-	umulh	x21, x20, x10           /* a3b0.hi */
-	adds	x15, x5, x15            /* a0b3.lo+.. */
-	adc	x5, x4, x21             /* a0b3.hi+.. */
-	mul	x4, x20, x11            /* a3b1.lo */
-	umulh	x21, x20, x11           /* a3b1.hi */
-	adds	x4, x2, x4              /* a0b4.lo+.. */
-	adc	x8, x8, x21             /* a0b4.hi+.. */
-	mul	x2, x20, x19            /* a3x19 */
-	mul	x20, x2, x16            /* a3x19b2.lo */
-	umulh	x21, x2, x16            /* a3x19b2.hi */
-	adds	x12, x12, x20           /* a0b0.lo+.. */
-	adc	x9, x9, x21             /* a0b0.hi+.. */
-	mul	x20, x2, x17            /* a3x19b3.lo */
-	umulh	x21, x2, x17            /* a3x19b3.hi */
-	adds	x14, x14, x20           /* a0b1.lo+.. */
-	adc	x13, x13, x21           /* a0b1.hi+.. */
-	mul	x20, x2, x3             /* a3x19b4.lo */
-	umulh	x2, x2, x3              /* a3x19b4.hi */
-	adds	x7, x7, x20             /* a0b2.lo+.. */
-	adc	x6, x6, x2              /* a0b2.hi+.. */
-	ldr	x2, [x1, #32]           /* a[4] */
-	mul	x1, x2, x10             /* a4b0.lo */
-	umulh	x10, x2, x10            /* a4b0.hi */
-	adds	x4, x4, x1              /* a0b4.lo+.. */
-	adc	x8, x8, x10             /* a0b4.hi+.. */
-	mul	x10, x2, x19            /* a4x19 */
-	mul	x2, x10, x11            /* a4x19b1.lo */
-	umulh	x11, x10, x11           /* a4x19b1.hi */
-	adds	x12, x12, x2            /* a0b0.lo+.. */
-	adc	x9, x9, x11             /* a0b0.hi+.. */
-	mul	x11, x10, x16           /* a4x19b2.lo */
-	umulh	x16, x10, x16           /* a4x19b2.hi */
-	adds	x11, x14, x11           /* a0b1.lo+.. */
-	adc	x13, x13, x16           /* a0b1.hi+.. */
-	mul	x14, x10, x17           /* a4x19b3.lo */
-	umulh	x16, x10, x17           /* a4x19b3.hi */
-	adds	x14, x7, x14            /* a0b2.lo+.. */
-	adc	x16, x6, x16            /* a0b2.hi+.. */
-	mul	x17, x10, x3            /* a4x19b4.lo */
-	umulh	x10, x10, x3            /* a4x19b4.hi */
-	adds	x15, x15, x17           /* a0b3.lo+.. */
-	adc	x10, x5, x10            /* a0b3.hi+.. */
-	extr	x9, x9, x12, #51        /* (a0b0.lo+..).high    low, high = zip(*(column.split(51) for column in columns)) */
-	extr	x13, x13, x11, #51      /* (a0b1.lo+..).high */
-	extr	x16, x16, x14, #51      /* (a0b2.lo+..).high */
-	extr	x10, x10, x15, #51      /* (a0b3.lo+..).high */
-	extr	x8, x8, x4, #51         /* (a0b4.lo+..).high */
-	and	x12, x12, #0x7ffffffffffff
-	madd	x8, x8, x19, x12        /* (a0b0.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x11, x11, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x9, x11, x9             /* (a0b1.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x11, x14, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x11, x11, x13           /* (a0b2.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x12, x15, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x12, x16           /* (a0b3.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x13, x4, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x10, x13, x10           /* (a0b4.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	lsr	x13, x10, #51           /* ((a0b4.lo+..).low+..).high low, high = zip(*(column.split(51) for column in columns)) */
-	and	x14, x8, #0x7ffffffffffff
-	madd	x13, x13, x19, x14      /* ((a0b0.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x8, x14, x8, lsr #51    /* ((a0b1.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x11, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x9, x14, x9, lsr #51    /* ((a0b2.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x12, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x11, x14, x11, lsr #51  /* ((a0b3.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x10, x10, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x10, x10, x12, lsr #51  /* ((a0b4.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	stp	x13, x8, [x0]
-	stp	x9, x11, [x0, #16]
-	str	x10, [x0, #32]
+	umulh	x23, x2, x10            /* a2b0.hi */
+	adds	x12, x12, x22           /* a0b0.lo.. */
+	mul	x22, x2, x11            /* a2b1.lo */
+	adc	x9, x13, x9             /* a0b0.hi.. */
+	adds	x13, x7, x21            /* a0b2.lo.. */
+	umulh	x7, x2, x11             /* a2b1.hi */
+	mul	x21, x2, x16            /* a2b2.lo */
+	adc	x6, x6, x23             /* a0b2.hi.. */
+	umulh	x23, x2, x16            /* a2b2.hi */
+	adds	x5, x5, x22             /* a0b3.lo.. */
+	add	x22, x2, x2, lsl #1     /* %v58 */
+	adc	x7, x4, x7              /* a0b3.hi.. */
+	adds	x4, x19, x21            /* a0b4.lo.. */
+	add	x2, x22, x2, lsl #4     /* a2x19 */
+	adc	x8, x8, x23             /* a0b4.hi.. */
+	mul	x19, x2, x17            /* a2x19b3.lo */
+	umulh	x21, x2, x17            /* a2x19b3.hi */
+	mul	x22, x2, x3             /* a2x19b4.lo */
+	umulh	x2, x2, x3              /* a2x19b4.hi */
+	mul	x23, x20, x10           /* a3b0.lo */
+	adds	x12, x12, x19           /* a0b0.lo.. */
+	adc	x9, x9, x21             /* a0b0.hi.. */
+	adds	x14, x14, x22           /* a0b1.lo.. */
+	umulh	x19, x20, x10           /* a3b0.hi */
+	mul	x21, x20, x11           /* a3b1.lo */
+	adc	x15, x15, x2            /* a0b1.hi.. */
+	adds	x5, x5, x23             /* a0b3.lo.. */
+	umulh	x2, x20, x11            /* a3b1.hi */
+	add	x22, x20, x20, lsl #1   /* %v76 */
+	adc	x7, x7, x19             /* a0b3.hi.. */
+	adds	x4, x4, x21             /* a0b4.lo.. */
+	add	x19, x22, x20, lsl #4   /* a3x19 */
+	adc	x8, x8, x2              /* a0b4.hi.. */
+	mul	x2, x19, x16            /* a3x19b2.lo */
+	umulh	x20, x19, x16           /* a3x19b2.hi */
+	mul	x21, x19, x17           /* a3x19b3.lo */
+	umulh	x22, x19, x17           /* a3x19b3.hi */
+	adds	x12, x12, x2            /* a0b0.lo.. */
+	mul	x2, x19, x3             /* a3x19b4.lo */
+	adc	x9, x9, x20             /* a0b0.hi.. */
+	adds	x14, x14, x21           /* a0b1.lo.. */
+	umulh	x19, x19, x3            /* a3x19b4.hi */
+	ldr	x20, [x1, #32]          /* a[4] */
+	mul	x21, x20, x10           /* a4b0.lo */
+	adc	x15, x15, x22           /* a0b1.hi.. */
+	umulh	x10, x20, x10           /* a4b0.hi */
+	add	x1, x20, x20, lsl #1    /* %v94 */
+	adds	x13, x13, x2            /* a0b2.lo.. */
+	add	x2, x1, x20, lsl #4     /* a4x19 */
+	mul	x1, x2, x11             /* a4x19b1.lo */
+	umulh	x11, x2, x11            /* a4x19b1.hi */
+	adc	x6, x6, x19             /* a0b2.hi.. */
+	adds	x4, x4, x21             /* a0b4.lo.. */
+	mul	x19, x2, x16            /* a4x19b2.lo */
+	umulh	x16, x2, x16            /* a4x19b2.hi */
+	adc	x8, x8, x10             /* a0b4.hi.. */
+	mul	x10, x2, x17            /* a4x19b3.lo */
+	umulh	x17, x2, x17            /* a4x19b3.hi */
+	mul	x20, x2, x3             /* a4x19b4.lo */
+	adds	x12, x12, x1            /* a0b0.lo.. */
+	umulh	x3, x2, x3              /* a4x19b4.hi */
+	adc	x9, x9, x11             /* a0b0.hi.. */
+	adds	x11, x14, x19           /* a0b1.lo.. */
+	adc	x14, x15, x16           /* a0b1.hi.. */
+	adds	x10, x13, x10           /* a0b2.lo.. */
+	extr	x9, x9, x12, #51        /* a0b0.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	extr	x8, x8, x4, #51         /* a0b4.lo...high */
+	adc	x13, x6, x17            /* a0b2.hi..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	adds	x15, x5, x20            /* a0b3.lo.. */
+	extr	x14, x14, x11, #51      /* a0b1.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	and	x12, x12, #0x7ffffffffffff /* a0b0.lo...low */
+	extr	x13, x13, x10, #51      /* a0b2.lo...high */
+	and	x11, x11, #0x7ffffffffffff /* a0b1.lo...low */
+	and	x10, x10, #0x7ffffffffffff /* a0b2.lo...low */
+	adc	x16, x7, x3             /* a0b3.hi..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	movz	x17, #19                /* 0x13 */
+	madd	x8, x8, x17, x12        /* a0b0.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x9, x11, x9             /* a0b1.lo...low.. */
+	and	x11, x15, #0x7ffffffffffff /* a0b3.lo...low        low, high = zip(*(column.split(51) for column in columns)) */
+	extr	x12, x16, x15, #51      /* a0b3.lo...high */
+	add	x10, x10, x14           /* a0b2.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x14, x4, #0x7ffffffffffff /* a0b4.lo...low        low, high = zip(*(column.split(51) for column in columns)) */
+	and	x15, x9, #0x7ffffffffffff /* a0b1.lo...low...low */
+	add	x11, x11, x13           /* a0b3.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x13, x10, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x9, x13, x9, lsr #51    /* a0b2.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x13, x11, #0x7ffffffffffff /* a0b3.lo...low...low  low, high = zip(*(column.split(51) for column in columns)) */
+	add	x12, x14, x12           /* a0b4.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x14, x8, #0x7ffffffffffff /* a0b0.lo...low...low  low, high = zip(*(column.split(51) for column in columns)) */
+	add	x8, x15, x8, lsr #51    /* a0b1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x10, x13, x10, lsr #51  /* a0b3.lo...low...low.. */
+	lsr	x13, x12, #51           /* a0b4.lo...low...high low, high = zip(*(column.split(51) for column in columns)) */
+	and	x12, x12, #0x7ffffffffffff /* a0b4.lo...low...low */
+	madd	x13, x13, x17, x14      /* a0b0.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x12, x11, lsr #51  /* a0b4.lo...low...low.. */
+	stp	x8, x9, [x0, #8]
+	stp	x10, x11, [x0, #24]
+	str	x13, [x0]
+	ldr	x23, [sp, #32]          /* restore */
+	.cfi_restore x23
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #32     /* restore */
+	ldp	x19, x20, [sp], #48     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -263,8 +271,8 @@ SYMBOL(curve25519_5x51_mul):
  * out     out: limbs below 2^52
  * args    out in x0, a in x1
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   nothing
- * stack   0 bytes
+ * saves   x19 x20
+ * stack   16 bytes
  */
 	.globl	SYMBOL(curve25519_5x51_sqr)
 	HIDDEN(curve25519_5x51_sqr)
@@ -273,96 +281,105 @@ SYMBOL(curve25519_5x51_mul):
 SYMBOL(curve25519_5x51_sqr):
 	.cfi_startproc
 	bti	c
+	stp	x19, x20, [sp, #-16]!   /* save */
+	.cfi_def_cfa_offset 16
+	.cfi_offset x19, -16
+	.cfi_offset x20, -8
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	mul	x10, x8, x8             /* a0a0.lo              columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	umulh	x11, x8, x8             /* a0a0.hi */
 	lsl	x8, x8, #1              /* a0x2 */
-	mul	x12, x8, x9             /* a0x2a1.lo */
-	umulh	x13, x8, x9             /* a0x2a1.hi */
-	ldp	x14, x15, [x1, #24]     /* x14=a[3] x15=a[4] */
-	mul	x16, x8, x14            /* a0x2a3.lo */
-	umulh	x17, x8, x14            /* a0x2a3.hi */
-	mul	x7, x8, x15             /* a0x2a4.lo */
-	umulh	x6, x8, x15             /* a0x2a4.hi */
-	mul	x5, x9, x9              /* a1a1.lo */
+	mul	x12, x9, x9             /* a1a1.lo */
+	mul	x13, x8, x9             /* a0x2a1.lo */
+	umulh	x14, x8, x9             /* a0x2a1.hi */
+	ldp	x15, x16, [x1, #24]     /* x15=a[3] x16=a[4] */
+	mul	x17, x8, x15            /* a0x2a3.lo */
+	umulh	x7, x8, x15             /* a0x2a3.hi */
+	mul	x6, x8, x16             /* a0x2a4.lo */
+	umulh	x5, x8, x16             /* a0x2a4.hi */
 	umulh	x4, x9, x9              /* a1a1.hi */
 	ldr	x3, [x1, #16]           /* a[2] */
 	mul	x2, x8, x3              /* a0x2a2.lo */
 	umulh	x8, x8, x3              /* a0x2a2.hi */
-	adds	x5, x5, x2              /* a1a1.lo+.. */
-	adc	x8, x4, x8              /* a1a1.hi+.. */
 	lsl	x9, x9, #1              /* a1x2 */
-	mul	x4, x9, x3              /* a1x2a2.lo */
-	umulh	x2, x9, x3              /* a1x2a2.hi */
-	adds	x16, x16, x4            /* a0x2a3.lo+.. */
-	adc	x17, x17, x2            /* a0x2a3.hi+.. */
-	mul	x4, x9, x14             /* a1x2a3.lo */
-	umulh	x2, x9, x14             /* a1x2a3.hi */
-	adds	x7, x7, x4              /* a0x2a4.lo+.. */
-	adc	x6, x6, x2              /* a0x2a4.hi+.. */
-	movz	x4, #19                 /* 0x13 */
-	mul	x2, x15, x4             /* a4x19 */
-	mul	x1, x9, x2              /* a1x2a4x19.lo */
-	umulh	x9, x9, x2              /* a1x2a4x19.hi */
-	adds	x10, x10, x1            /* a0a0.lo+.. */
-	adc	x9, x11, x9             /* a0a0.hi+.. */
-	mul	x11, x3, x3             /* a2a2.lo */
-	umulh	x1, x3, x3              /* a2a2.hi */
-	adds	x11, x7, x11            /* a0x2a4.lo+.. */
-	adc	x7, x6, x1              /* a0x2a4.hi+.. */
-	lsl	x6, x3, #1              /* a2x2 */
-	mul	x3, x14, x4             /* a3x19 */
-	mul	x1, x6, x3              /* a2x2a3x19.lo */
-	umulh	x4, x6, x3              /* a2x2a3x19.hi */
-	adds	x10, x10, x1            /* a0a0.lo+.. */
-	adc	x9, x9, x4              /* a0a0.hi+.. */
-	mul	x4, x6, x2              /* a2x2a4x19.lo */
-	umulh	x6, x6, x2              /* a2x2a4x19.hi */
-	adds	x12, x12, x4            /* a0x2a1.lo+.. */
-	adc	x13, x13, x6            /* a0x2a1.hi+.. */
-	mul	x6, x14, x3             /* a3a3x19.lo */
-	umulh	x4, x14, x3             /* a3a3x19.hi */
-	adds	x12, x12, x6            /* a0x2a1.lo+.. */
-	adc	x13, x13, x4            /* a0x2a1.hi+.. */
-	lsl	x14, x14, #1            /* a3x2 */
-	mul	x6, x14, x2             /* a3x2a4x19.lo */
-	umulh	x14, x14, x2            /* a3x2a4x19.hi */
-	adds	x6, x5, x6              /* a1a1.lo+.. */
-	adc	x8, x8, x14             /* a1a1.hi+.. */
-	mul	x14, x15, x2            /* a4a4x19.lo */
-	umulh	x15, x15, x2            /* a4a4x19.hi */
-	adds	x14, x16, x14           /* a0x2a3.lo+.. */
-	adc	x15, x17, x15           /* a0x2a3.hi+.. */
-	extr	x9, x9, x10, #51        /* (a0a0.lo+..).high    low, high = zip(*(column.split(51) for column in columns)) */
-	extr	x13, x13, x12, #51      /* (a0x2a1.lo+..).high */
-	extr	x8, x8, x6, #51         /* (a1a1.lo+..).high */
-	extr	x15, x15, x14, #51      /* (a0x2a3.lo+..).high */
-	extr	x16, x7, x11, #51       /* (a0x2a4.lo+..).high */
-	and	x10, x10, #0x7ffffffffffff /* (a0a0.lo+..).low */
+	mul	x1, x9, x3              /* a1x2a2.lo */
+	umulh	x19, x9, x3             /* a1x2a2.hi */
+	adds	x12, x12, x2            /* a1a1.lo.. */
+	mul	x2, x9, x15             /* a1x2a3.lo */
+	adc	x8, x4, x8              /* a1a1.hi.. */
+	adds	x17, x17, x1            /* a0x2a3.lo.. */
+	umulh	x4, x9, x15             /* a1x2a3.hi */
+	add	x1, x16, x16, lsl #1    /* %v32 */
+	adc	x7, x7, x19             /* a0x2a3.hi.. */
+	add	x1, x1, x16, lsl #4     /* a4x19 */
+	adds	x6, x6, x2              /* a0x2a4.lo.. */
+	mul	x2, x9, x1              /* a1x2a4x19.lo */
+	umulh	x9, x9, x1              /* a1x2a4x19.hi */
+	adc	x5, x5, x4              /* a0x2a4.hi.. */
+	mul	x4, x3, x3              /* a2a2.lo */
+	umulh	x19, x3, x3             /* a2a2.hi */
+	lsl	x3, x3, #1              /* a2x2 */
+	adds	x10, x10, x2            /* a0a0.lo.. */
+	add	x2, x15, x15, lsl #1    /* %v43 */
+	adc	x9, x11, x9             /* a0a0.hi.. */
+	add	x11, x2, x15, lsl #4    /* a3x19 */
+	mul	x2, x3, x11             /* a2x2a3x19.lo */
+	umulh	x20, x3, x11            /* a2x2a3x19.hi */
+	adds	x6, x6, x4              /* a0x2a4.lo.. */
+	adc	x5, x5, x19             /* a0x2a4.hi.. */
+	mul	x4, x3, x1              /* a2x2a4x19.lo */
+	umulh	x3, x3, x1              /* a2x2a4x19.hi */
+	mul	x19, x15, x11           /* a3a3x19.lo */
+	adds	x10, x10, x2            /* a0a0.lo.. */
+	umulh	x11, x15, x11           /* a3a3x19.hi */
+	adc	x9, x9, x20             /* a0a0.hi.. */
+	lsl	x15, x15, #1            /* a3x2 */
+	adds	x13, x13, x4            /* a0x2a1.lo.. */
+	mul	x4, x15, x1             /* a3x2a4x19.lo */
+	adc	x14, x14, x3            /* a0x2a1.hi.. */
+	adds	x13, x13, x19           /* a0x2a1.lo.. */
+	umulh	x15, x15, x1            /* a3x2a4x19.hi */
+	mul	x3, x16, x1             /* a4a4x19.lo */
+	adc	x11, x14, x11           /* a0x2a1.hi.. */
+	umulh	x14, x16, x1            /* a4a4x19.hi */
+	extr	x9, x9, x10, #51        /* a0a0.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	adds	x12, x12, x4            /* a1a1.lo..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	extr	x11, x11, x13, #51      /* a0x2a1.lo...high     low, high = zip(*(column.split(51) for column in columns)) */
+	adc	x8, x8, x15             /* a1a1.hi..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	adds	x15, x17, x3            /* a0x2a3.lo.. */
+	extr	x16, x5, x6, #51        /* a0x2a4.lo...high     low, high = zip(*(column.split(51) for column in columns)) */
+	and	x10, x10, #0x7ffffffffffff /* a0a0.lo...low */
+	extr	x8, x8, x12, #51        /* a1a1.lo...high */
+	adc	x14, x7, x14            /* a0x2a3.hi..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	and	x13, x13, #0x7ffffffffffff /* a0x2a1.lo...low      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x12, x12, #0x7ffffffffffff /* a1a1.lo...low */
+	extr	x14, x14, x15, #51      /* a0x2a3.lo...high */
 	movz	x17, #19                /* 0x13 */
-	madd	x10, x16, x17, x10      /* (a0a0.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x12, x12, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x9, x12, x9             /* (a0x2a1.lo+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x12, x6, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x12, x13           /* (a1a1.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x13, x14, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x8, x13, x8             /* (a0x2a3.lo+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x11, x11, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x11, x11, x15           /* (a0x2a4.lo+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	lsr	x13, x11, #51           /* ((a0x2a4.lo+..).low+..).high low, high = zip(*(column.split(51) for column in columns)) */
-	and	x14, x10, #0x7ffffffffffff
-	madd	x13, x13, x17, x14      /* ((a0a0.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x10, x14, x10, lsr #51  /* ((a0x2a1.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x12, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x9, x14, x9, lsr #51    /* ((a1a1.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x14, x12, lsr #51  /* ((a0x2a3.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x11, x11, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x8, x11, x8, lsr #51    /* ((a0x2a4.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	stp	x13, x10, [x0]
-	stp	x9, x12, [x0, #16]
-	str	x8, [x0, #32]
+	madd	x10, x16, x17, x10      /* a0a0.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x9, x13, x9             /* a0x2a1.lo...low.. */
+	add	x11, x12, x11           /* a1a1.lo...low.. */
+	and	x12, x15, #0x7ffffffffffff /* a0x2a3.lo...low      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x13, x6, #0x7ffffffffffff /* a0x2a4.lo...low */
+	and	x15, x9, #0x7ffffffffffff /* a0x2a1.lo...low...low */
+	add	x8, x12, x8             /* a0x2a3.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x12, x11, #0x7ffffffffffff /* a1a1.lo...low...low  low, high = zip(*(column.split(51) for column in columns)) */
+	add	x13, x13, x14           /* a0x2a4.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x9, x12, x9, lsr #51    /* a1a1.lo...low...low.. */
+	lsr	x12, x13, #51           /* a0x2a4.lo...low...high low, high = zip(*(column.split(51) for column in columns)) */
+	and	x14, x10, #0x7ffffffffffff /* a0a0.lo...low...low */
+	add	x10, x15, x10, lsr #51  /* a0x2a1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x15, x8, #0x7ffffffffffff /* a0x2a3.lo...low...low low, high = zip(*(column.split(51) for column in columns)) */
+	madd	x12, x12, x17, x14      /* a0a0.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x15, x11, lsr #51  /* a0x2a3.lo...low...low.. */
+	and	x13, x13, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x8, x13, x8, lsr #51    /* a0x2a4.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	stp	x10, x9, [x0, #8]
+	stp	x11, x8, [x0, #24]
+	str	x12, [x0]
+	ldp	x19, x20, [sp], #16     /* restore */
+	.cfi_restore x19
+	.cfi_restore x20
+	.cfi_def_cfa_offset 0
 	ret
 	.cfi_endproc
 	SIZE(curve25519_5x51_sqr)
@@ -378,8 +395,8 @@ SYMBOL(curve25519_5x51_sqr):
  * out     out: limbs below 2^52
  * args    out in x0, a in x1, n in x2
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20
- * stack   16 bytes
+ * saves   x19 x20 x21 x22
+ * stack   32 bytes
  */
 	.globl	SYMBOL(curve25519_5x51_square_n)
 	HIDDEN(curve25519_5x51_square_n)
@@ -388,10 +405,13 @@ SYMBOL(curve25519_5x51_sqr):
 SYMBOL(curve25519_5x51_square_n):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-16]!   /* save */
-	.cfi_def_cfa_offset 16
-	.cfi_offset x19, -16
-	.cfi_offset x20, -8
+	stp	x19, x20, [sp, #-32]!   /* save */
+	.cfi_def_cfa_offset 32
+	.cfi_offset x19, -32
+	.cfi_offset x20, -24
+	stp	x21, x22, [sp, #16]     /* save */
+	.cfi_offset x21, -16
+	.cfi_offset x22, -8
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
 	ldr	x12, [x1, #32]          /* a[4] */
@@ -401,110 +421,115 @@ LOCAL(square_n_loop3):
 	mul	x14, x8, x8             /* s0s0.lo              columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	umulh	x15, x8, x8             /* s0s0.hi */
 	lsl	x8, x8, #1              /* s0x2 */
-	mul	x16, x8, x9             /* s0x2s1.lo */
-	umulh	x17, x8, x9             /* s0x2s1.hi */
-	mul	x7, x8, x11             /* s0x2s3.lo */
-	umulh	x6, x8, x11             /* s0x2s3.hi */
-	mul	x5, x8, x12             /* s0x2s4.lo */
-	umulh	x4, x8, x12             /* s0x2s4.hi */
-	mul	x3, x9, x9              /* s1s1.lo */
+	mul	x16, x9, x9             /* s1s1.lo */
+	mul	x17, x8, x9             /* s0x2s1.lo */
+	umulh	x7, x8, x9              /* s0x2s1.hi */
+	mul	x6, x8, x11             /* s0x2s3.lo */
+	umulh	x5, x8, x11             /* s0x2s3.hi */
+	mul	x4, x8, x12             /* s0x2s4.lo */
+	umulh	x3, x8, x12             /* s0x2s4.hi */
 	umulh	x1, x9, x9              /* s1s1.hi */
 	mul	x19, x8, x10            /* s0x2s2.lo */
 	umulh	x8, x8, x10             /* s0x2s2.hi */
-	adds	x3, x3, x19             /* s1s1.lo+.. */
-	adc	x8, x1, x8              /* s1s1.hi+.. */
 	lsl	x9, x9, #1              /* s1x2 */
-	mul	x1, x9, x10             /* s1x2s2.lo */
-	umulh	x19, x9, x10            /* s1x2s2.hi */
-	adds	x7, x7, x1              /* s0x2s3.lo+.. */
-	adc	x6, x6, x19             /* s0x2s3.hi+.. */
-	mul	x1, x9, x11             /* s1x2s3.lo */
-	umulh	x19, x9, x11            /* s1x2s3.hi */
-	adds	x5, x5, x1              /* s0x2s4.lo+.. */
-	adc	x4, x4, x19             /* s0x2s4.hi+.. */
-	mul	x1, x12, x13            /* s4x19 */
-	mul	x19, x9, x1             /* s1x2s4x19.lo */
-	umulh	x9, x9, x1              /* s1x2s4x19.hi */
-	adds	x14, x14, x19           /* s0s0.lo+.. */
-	adc	x9, x15, x9             /* s0s0.hi+.. */
-	mul	x15, x10, x10           /* s2s2.lo */
-	umulh	x19, x10, x10           /* s2s2.hi */
-	adds	x15, x5, x15            /* s0x2s4.lo+.. */
-	adc	x5, x4, x19             /* s0x2s4.hi+.. */
+	mul	x20, x9, x10            /* s1x2s2.lo */
+	umulh	x21, x9, x10            /* s1x2s2.hi */
+	adds	x16, x16, x19           /* s1s1.lo.. */
+	mul	x19, x9, x11            /* s1x2s3.lo */
+	adc	x8, x1, x8              /* s1s1.hi.. */
+	adds	x6, x6, x20             /* s0x2s3.lo.. */
+	umulh	x1, x9, x11             /* s1x2s3.hi */
+	add	x20, x12, x12, lsl #1   /* %v38 */
+	adc	x5, x5, x21             /* s0x2s3.hi.. */
+	add	x20, x20, x12, lsl #4   /* s4x19 */
+	adds	x4, x4, x19             /* s0x2s4.lo.. */
+	mul	x19, x9, x20            /* s1x2s4x19.lo */
+	umulh	x9, x9, x20             /* s1x2s4x19.hi */
+	adc	x3, x3, x1              /* s0x2s4.hi.. */
+	mul	x1, x10, x10            /* s2s2.lo */
+	umulh	x21, x10, x10           /* s2s2.hi */
 	lsl	x10, x10, #1            /* s2x2 */
-	mul	x4, x11, x13            /* s3x19 */
-	mul	x19, x10, x4            /* s2x2s3x19.lo */
-	umulh	x20, x10, x4            /* s2x2s3x19.hi */
-	adds	x14, x14, x19           /* s0s0.lo+.. */
-	adc	x9, x9, x20             /* s0s0.hi+.. */
-	mul	x19, x10, x1            /* s2x2s4x19.lo */
-	umulh	x10, x10, x1            /* s2x2s4x19.hi */
-	adds	x16, x16, x19           /* s0x2s1.lo+.. */
-	adc	x10, x17, x10           /* s0x2s1.hi+.. */
-	mul	x17, x11, x4            /* s3s3x19.lo */
-	umulh	x4, x11, x4             /* s3s3x19.hi */
-	adds	x16, x16, x17           /* s0x2s1.lo+.. */
-	adc	x10, x10, x4            /* s0x2s1.hi+.. */
+	adds	x14, x14, x19           /* s0s0.lo.. */
+	add	x19, x11, x11, lsl #1   /* %v49 */
+	adc	x9, x15, x9             /* s0s0.hi.. */
+	add	x15, x19, x11, lsl #4   /* s3x19 */
+	mul	x19, x10, x15           /* s2x2s3x19.lo */
+	umulh	x22, x10, x15           /* s2x2s3x19.hi */
+	adds	x4, x4, x1              /* s0x2s4.lo.. */
+	adc	x3, x3, x21             /* s0x2s4.hi.. */
+	mul	x1, x10, x20            /* s2x2s4x19.lo */
+	umulh	x10, x10, x20           /* s2x2s4x19.hi */
+	mul	x21, x11, x15           /* s3s3x19.lo */
+	adds	x14, x14, x19           /* s0s0.lo.. */
+	umulh	x15, x11, x15           /* s3s3x19.hi */
+	adc	x9, x9, x22             /* s0s0.hi.. */
 	lsl	x11, x11, #1            /* s3x2 */
-	mul	x17, x11, x1            /* s3x2s4x19.lo */
-	umulh	x11, x11, x1            /* s3x2s4x19.hi */
-	adds	x17, x3, x17            /* s1s1.lo+.. */
-	adc	x8, x8, x11             /* s1s1.hi+.. */
-	mul	x11, x12, x1            /* s4s4x19.lo */
-	umulh	x12, x12, x1            /* s4s4x19.hi */
-	adds	x11, x7, x11            /* s0x2s3.lo+.. */
-	adc	x12, x6, x12            /* s0x2s3.hi+.. */
-	extr	x9, x9, x14, #51        /* (s0s0.lo+..).high    low, high = zip(*(column.split(51) for column in columns)) */
-	extr	x10, x10, x16, #51      /* (s0x2s1.lo+..).high */
-	extr	x8, x8, x17, #51        /* (s1s1.lo+..).high */
-	extr	x12, x12, x11, #51      /* (s0x2s3.lo+..).high */
-	extr	x7, x5, x15, #51        /* (s0x2s4.lo+..).high */
-	and	x14, x14, #0x7ffffffffffff
-	madd	x14, x7, x13, x14       /* (s0s0.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x16, x16, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x16, x16, x9            /* (s0x2s1.lo+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x9, x17, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x17, x9, x10            /* (s1s1.lo+..).low+..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x9, x11, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x7, x9, x8              /* (s0x2s3.lo+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x8, x15, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x8, x12            /* (s0x2s4.lo+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	lsr	x8, x12, #51            /* ((s0x2s4.lo+..).low+..).high low, high = zip(*(column.split(51) for column in columns)) */
-	and	x9, x14, #0x7ffffffffffff
-	madd	x8, x8, x13, x9         /* ((s0s0.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x9, x16, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x9, x9, x14, lsr #51    /* ((s0x2s1.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x10, x17, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x10, x10, x16, lsr #51  /* ((s1s1.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x11, x7, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x11, x11, x17, lsr #51  /* ((s0x2s3.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	adds	x17, x17, x1            /* s0x2s1.lo.. */
+	mul	x1, x11, x20            /* s3x2s4x19.lo */
+	adc	x10, x7, x10            /* s0x2s1.hi.. */
+	adds	x17, x17, x21           /* s0x2s1.lo.. */
+	umulh	x11, x11, x20           /* s3x2s4x19.hi */
+	mul	x7, x12, x20            /* s4s4x19.lo */
+	adc	x10, x10, x15           /* s0x2s1.hi.. */
+	umulh	x12, x12, x20           /* s4s4x19.hi */
+	extr	x9, x9, x14, #51        /* s0s0.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	adds	x15, x16, x1            /* s1s1.lo..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	extr	x10, x10, x17, #51      /* s0x2s1.lo...high     low, high = zip(*(column.split(51) for column in columns)) */
+	adc	x8, x8, x11             /* s1s1.hi..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	adds	x11, x6, x7             /* s0x2s3.lo.. */
+	extr	x16, x3, x4, #51        /* s0x2s4.lo...high     low, high = zip(*(column.split(51) for column in columns)) */
+	and	x14, x14, #0x7ffffffffffff /* s0s0.lo...low */
+	extr	x8, x8, x15, #51        /* s1s1.lo...high */
+	adc	x12, x5, x12            /* s0x2s3.hi..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	and	x17, x17, #0x7ffffffffffff /* s0x2s1.lo...low      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x15, x15, #0x7ffffffffffff /* s1s1.lo...low */
+	extr	x12, x12, x11, #51      /* s0x2s3.lo...high */
+	madd	x14, x16, x13, x14      /* s0s0.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x9, x17, x9             /* s0x2s1.lo...low.. */
+	add	x15, x15, x10           /* s1s1.lo...low.. */
+	and	x10, x11, #0x7ffffffffffff /* s0x2s3.lo...low      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x11, x4, #0x7ffffffffffff /* s0x2s4.lo...low */
+	and	x16, x9, #0x7ffffffffffff /* s0x2s1.lo...low...low */
+	add	x17, x10, x8            /* s0x2s3.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x8, x15, #0x7ffffffffffff /* s1s1.lo...low...low  low, high = zip(*(column.split(51) for column in columns)) */
+	add	x12, x11, x12           /* s0x2s4.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x10, x8, x9, lsr #51    /* s1s1.lo...low...low.. */
+	lsr	x8, x12, #51            /* s0x2s4.lo...low...high low, high = zip(*(column.split(51) for column in columns)) */
+	and	x11, x14, #0x7ffffffffffff /* s0s0.lo...low...low */
+	add	x9, x16, x14, lsr #51   /* s0x2s1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x14, x17, #0x7ffffffffffff /* s0x2s3.lo...low...low low, high = zip(*(column.split(51) for column in columns)) */
+	madd	x8, x8, x13, x11        /* s0s0.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x14, x15, lsr #51  /* s0x2s3.lo...low...low.. */
 	and	x12, x12, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x12, x7, lsr #51   /* ((s0x2s4.lo+..).low+..).low+.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x12, x12, x17, lsr #51  /* s0x2s4.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	sub	x2, x2, #1              /* n */
 	cbnz	x2, LOCAL(square_n_loop3)
 	b	LOCAL(square_n_join2)
 LOCAL(square_n_none):
-	lsr	x13, x12, #51           /* (a[4]).high          low, high = zip(*(column.split(51) for column in columns)) */
-	and	x14, x8, #0x7ffffffffffff /* (a[0]).low */
-	movz	x15, #19
-	madd	x13, x13, x15, x14      /* (a[0]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x8, x14, x8, lsr #51    /* (a[1]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x10, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x9, x14, x9, lsr #51    /* (a[2]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	lsr	x13, x12, #51           /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
+	and	x14, x8, #0x7ffffffffffff /* a[0].low */
+	and	x15, x9, #0x7ffffffffffff /* a[1].low */
+	and	x16, x10, #0x7ffffffffffff /* a[2].low */
+	movz	x17, #19
+	madd	x13, x13, x17, x14      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x8, x15, x8, lsr #51    /* a[1].low.. */
+	add	x9, x16, x9, lsr #51    /* a[2].low.. */
 	and	x14, x11, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x10, x14, x10, lsr #51  /* (a[3]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x10, x14, x10, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	and	x12, x12, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x12, x11, lsr #51  /* (a[4]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	mov	x11, x10                /* (a[3]).low+.. */
-	mov	x10, x9                 /* (a[2]).low+.. */
-	mov	x9, x8                  /* (a[1]).low+.. */
-	mov	x8, x13                 /* (a[0]).low+.. */
+	add	x12, x12, x11, lsr #51  /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	mov	x11, x10                /* a[3].low.. */
+	mov	x10, x9                 /* a[2].low.. */
+	mov	x9, x8                  /* a[1].low.. */
+	mov	x8, x13                 /* a[0].low.. */
 LOCAL(square_n_join2):
 	stp	x8, x9, [x0]            /*                      return repeat(n, sqr, a, empty=carry) */
 	stp	x10, x11, [x0, #16]
 	str	x12, [x0, #32]
-	ldp	x19, x20, [sp], #16     /* restore */
+	ldp	x21, x22, [sp, #16]     /* restore */
+	.cfi_restore x21
+	.cfi_restore x22
+	ldp	x19, x20, [sp], #32     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -545,21 +570,21 @@ SYMBOL(curve25519_5x51_mul_small):
 	ldr	x16, [x1, #32]          /* a[4] */
 	mul	x17, x2, x16            /* ca4.lo */
 	umulh	x16, x2, x16            /* ca4.hi */
-	and	x7, x10, #0x7ffffffffffff /* (ca0.lo).low         low, high = zip(*(column.split(51) for column in columns)) */
-	extr	x8, x8, x10, #51        /* (ca0.lo).high */
-	extr	x9, x9, x11, #51        /* (ca1.lo).high */
-	and	x10, x11, #0x7ffffffffffff /* (ca1.lo).low */
-	extr	x11, x12, x14, #51      /* (ca2.lo).high */
-	extr	x12, x13, x15, #51      /* (ca3.lo).high */
-	and	x13, x14, #0x7ffffffffffff /* (ca2.lo).low */
-	extr	x14, x16, x17, #51      /* (ca4.lo).high */
-	and	x15, x15, #0x7ffffffffffff /* (ca3.lo).low */
-	add	x8, x10, x8             /* (ca1.lo).low+..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x9, x13, x9             /* (ca2.lo).low+.. */
-	add	x10, x15, x11           /* (ca3.lo).low+.. */
+	and	x7, x10, #0x7ffffffffffff /* ca0.lo.low           low, high = zip(*(column.split(51) for column in columns)) */
+	extr	x8, x8, x10, #51        /* ca0.lo.high */
+	extr	x9, x9, x11, #51        /* ca1.lo.high */
+	and	x10, x11, #0x7ffffffffffff /* ca1.lo.low */
+	extr	x11, x12, x14, #51      /* ca2.lo.high */
+	extr	x12, x13, x15, #51      /* ca3.lo.high */
+	and	x13, x14, #0x7ffffffffffff /* ca2.lo.low */
+	extr	x14, x16, x17, #51      /* ca4.lo.high */
+	and	x15, x15, #0x7ffffffffffff /* ca3.lo.low */
+	add	x8, x10, x8             /* ca1.lo.low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x9, x13, x9             /* ca2.lo.low.. */
+	add	x10, x15, x11           /* ca3.lo.low.. */
 	movz	x11, #19
-	madd	x11, x14, x11, x7       /* (ca0.lo).low+.. */
-	and	x13, x17, #0x7ffffffffffff /* (ca4.lo).low         low, high = zip(*(column.split(51) for column in columns)) */
+	madd	x11, x14, x11, x7       /* ca0.lo.low.. */
+	and	x13, x17, #0x7ffffffffffff /* ca4.lo.low           low, high = zip(*(column.split(51) for column in columns)) */
 	stp	x8, x9, [x0, #8]        /*                      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	add	x8, x13, x12
 	stp	x10, x8, [x0, #24]
@@ -590,15 +615,15 @@ SYMBOL(curve25519_5x51_add):
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* b[1] */
-	add	x8, x8, x10             /* a[0]+..              return [x + y for x, y in zip(a, b)] */
-	add	x9, x9, x11             /* a[1]+.. */
+	add	x8, x8, x10             /* a[0]..               return [x + y for x, y in zip(a, b)] */
+	add	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
 	ldp	x12, x13, [x2, #16]     /* b[3] */
-	add	x10, x10, x12           /* a[2]+.. */
-	add	x11, x11, x13           /* a[3]+.. */
+	add	x10, x10, x12           /* a[2].. */
+	add	x11, x11, x13           /* a[3].. */
 	ldr	x12, [x1, #32]          /* a[4] */
 	ldr	x13, [x2, #32]          /* b[4] */
-	add	x12, x12, x13           /* a[4]+.. */
+	add	x12, x12, x13           /* a[4].. */
 	stp	x8, x9, [x0]
 	stp	x10, x11, [x0, #16]
 	str	x12, [x0, #32]
@@ -629,22 +654,22 @@ SYMBOL(curve25519_5x51_sub):
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	movn	x10, #75
 	movk	x10, #31, lsl #48
-	add	x8, x8, x10             /* a[0]+..              return [x + m - y for x, m, y in zip(a, multiple, b)] */
+	add	x8, x8, x10             /* a[0]..               return [x + m - y for x, m, y in zip(a, multiple, b)] */
 	mov	x10, #0x1ffffffffffffc  /* 0x1ffffffffffffc */
-	add	x9, x9, x10             /* a[1]+.. */
+	add	x9, x9, x10             /* a[1].. */
 	ldp	x11, x12, [x1, #16]     /* a[3] */
-	add	x11, x11, x10           /* a[2]+.. */
-	add	x12, x12, x10           /* a[3]+.. */
+	add	x11, x11, x10           /* a[2].. */
+	add	x12, x12, x10           /* a[3].. */
 	ldp	x13, x14, [x2]          /* b[1] */
-	sub	x8, x8, x13             /* a[0]+..-.. */
-	sub	x9, x9, x14             /* a[1]+..-.. */
+	sub	x8, x8, x13             /* a[0].. */
+	sub	x9, x9, x14             /* a[1].. */
 	ldp	x13, x14, [x2, #16]     /* b[3] */
-	sub	x11, x11, x13           /* a[2]+..-.. */
-	sub	x12, x12, x14           /* a[3]+..-.. */
+	sub	x11, x11, x13           /* a[2].. */
+	sub	x12, x12, x14           /* a[3].. */
 	ldr	x13, [x1, #32]          /* a[4] */
-	add	x10, x13, x10           /* a[4]+.. */
+	add	x10, x13, x10           /* a[4].. */
 	ldr	x13, [x2, #32]          /* b[4] */
-	sub	x10, x10, x13           /* a[4]+..-.. */
+	sub	x10, x10, x13           /* a[4].. */
 	stp	x8, x9, [x0]
 	stp	x11, x12, [x0, #16]
 	str	x10, [x0, #32]
@@ -675,14 +700,14 @@ SYMBOL(curve25519_5x51_neg):
 	movn	x8, #75
 	movk	x8, #31, lsl #48        /* 0x1fffffffffffb4 */
 	ldp	x9, x10, [x1]           /* a[1] */
-	sub	x8, x8, x9              /* a[0]-..              return [m - x for m, x in zip(multiple, a)] */
+	sub	x8, x8, x9              /* a[0]..               return [m - x for m, x in zip(multiple, a)] */
 	mov	x9, #0x1ffffffffffffc   /* 0x1ffffffffffffc */
-	sub	x10, x9, x10            /* a[1]-.. */
+	sub	x10, x9, x10            /* a[1].. */
 	ldp	x11, x12, [x1, #16]     /* a[3] */
-	sub	x11, x9, x11            /* a[2]-.. */
-	sub	x12, x9, x12            /* a[3]-.. */
+	sub	x11, x9, x11            /* a[2].. */
+	sub	x12, x9, x12            /* a[3].. */
 	ldr	x13, [x1, #32]          /* a[4] */
-	sub	x9, x9, x13             /* a[4]-.. */
+	sub	x9, x9, x13             /* a[4].. */
 	stp	x8, x10, [x0]
 	stp	x11, x12, [x0, #16]
 	str	x9, [x0, #32]
@@ -695,11 +720,10 @@ SYMBOL(curve25519_5x51_neg):
  *     void curve25519_5x51_canon(uint64_t out[5], const uint64_t a[5])
  *
  * out = the one value of a in 0..p - 1  (modulo p)
- * Carried, the value is below twice the modulus, q says whether the modulus comes off.
  * in      a: limbs below 2^64
  * out     out: limbs below 2^51, the value below p
  * args    out in x0, a in x1
- * changes x8 x9 x10 x11 x12 x13 x14 x15, flags
+ * changes x8 x9 x10 x11 x12 x13 x14, flags
  * saves   nothing
  * stack   0 bytes
  */
@@ -711,49 +735,51 @@ SYMBOL(curve25519_5x51_canon):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #24]       /* x9=a[3] x8=a[4] */
-	lsr	x10, x8, #51            /* (a[4]).high          low, high = zip(*(column.split(51) for column in columns)) */
+	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
 	ldp	x11, x12, [x1]          /* x11=a[0] x12=a[1] */
-	and	x13, x11, #0x7ffffffffffff /* (a[0]).low */
-	movz	x14, #19                /* 0x13 */
-	madd	x10, x10, x14, x13      /* (a[0]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x13, x11, #0x7ffffffffffff /* a[0].low */
+	movz	x14, #19
+	madd	x10, x10, x14, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	and	x13, x12, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x11, x13, x11, lsr #51  /* (a[1]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x13, x11, lsr #51  /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	ldr	x13, [x1, #16]          /* a[2] */
-	and	x15, x13, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x15, x12, lsr #51  /* (a[2]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x15, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x13, x15, x13, lsr #51  /* (a[3]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x14, x13, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x12, x14, x12, lsr #51  /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x14, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x13, x14, x13, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x8, x8, x9, lsr #51     /* (a[4]).low+..        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	lsr	x9, x11, #13            /* ((a[1]).low+..).high x = fe.element(carried(a)).value */
-	adds	x10, x10, x11, lsl #51  /* (a[0]).low+.. */
-	adc	x9, x9, xzr             /* ((a[1]).low+..).high+.. */
-	lsr	x11, x12, #26           /* ((a[2]).low+..).high */
-	adds	x9, x9, x12, lsl #38    /* ((a[1]).low+..).high+.. */
-	adc	x11, x11, xzr           /* ((a[2]).low+..).high+.. */
-	lsr	x12, x13, #39           /* ((a[3]).low+..).high */
-	adds	x11, x11, x13, lsl #25  /* ((a[2]).low+..).high+.. */
+	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	lsr	x9, x11, #13            /* a[1].low...high      x = fe.element(carried(limbs)).value */
+	adds	x10, x10, x11, lsl #51  /* a[0].low.. */
+	adc	x9, x9, xzr             /* a[1].low...high.. */
+	lsr	x11, x12, #26           /* a[2].low...high */
+	adds	x9, x9, x12, lsl #38    /* a[1].low...high.. */
+	adc	x11, x11, xzr           /* a[2].low...high.. */
+	lsr	x12, x13, #39           /* a[3].low...high */
+	adds	x11, x11, x13, lsl #25  /* a[2].low...high.. */
 	adc	x12, x12, xzr
-	add	x8, x12, x8, lsl #12    /* ((a[3]).low+..).high+.. */
+	add	x8, x12, x8, lsl #12    /* a[3].low...high.. */
 	adds	xzr, x10, #19           /*                      q = (x + 19).split(255)[1] */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x11, xzr
-	adc	x12, x8, xzr
-	lsr	x12, x12, #63           /* (((a[3]).low+..).high+..).high */
-	mul	x13, x12, x14           /*                      return x + 19 * q - (q << 255) */
-	adds	x10, x10, x13           /* (a[0]).low+.. */
-	adcs	x9, x9, xzr             /* ((a[1]).low+..).high+.. */
-	adcs	x11, x11, xzr           /* ((a[2]).low+..).high+.. */
-	adc	x8, x8, xzr
-	sub	x8, x8, x12, lsl #63    /* ((a[3]).low+..).high+..-.. */
-	extr	x12, x9, x10, #51       /* ((a[0]).low+..).high def canon(a: full) -> fe.below(fe.modulus): */
-	extr	x9, x11, x9, #38        /* (((a[1]).low+..).high+..).high */
-	extr	x11, x8, x11, #25       /* (((a[2]).low+..).high+..).high */
-	lsr	x8, x8, #12             /* (((a[3]).low+..).high+..-..).high */
-	and	x10, x10, #0x7ffffffffffff /* ((a[0]).low+..).low */
+	adc	x12, x8, xzr            /* a[3].low...high.. */
+	lsr	x13, x12, #63           /* a[3].low...high...high */
+	add	x14, x13, x13, lsl #1   /*                      return x + 19 * q - (q << 255) */
+	add	x13, x14, x13, lsl #4
+	adds	x10, x10, x13           /* a[0].low.. */
+	adcs	x9, x9, xzr             /* a[1].low...high.. */
+	adcs	x11, x11, xzr           /* a[2].low...high.. */
+	adc	x8, x8, xzr             /* a[3].low...high.. */
+	and	x12, x12, #0x8000000000000000
+	sub	x8, x8, x12             /* a[3].low...high.. */
+	extr	x12, x9, x10, #51       /* a[0].low...high      def canon(a: full) -> fe.below(P): */
+	extr	x9, x11, x9, #38        /* a[1].low...high...high */
+	extr	x11, x8, x11, #25       /* a[2].low...high...high */
+	lsr	x8, x8, #12             /* a[3].low...high...high */
+	and	x10, x10, #0x7ffffffffffff /* a[0].low...low */
 	and	x12, x12, #0x7ffffffffffff
 	stp	x10, x12, [x0]
-	and	x9, x9, #0x7ffffffffffff /* ((((a[1]).low+..).high+..).high).low */
+	and	x9, x9, #0x7ffffffffffff /* a[1].low...high...high.low */
 	and	x10, x11, #0x7ffffffffffff
 	stp	x9, x10, [x0, #16]
 	str	x8, [x0, #32]
@@ -761,14 +787,663 @@ SYMBOL(curve25519_5x51_canon):
 	.cfi_endproc
 	SIZE(curve25519_5x51_canon)
 
+/* curve25519_5x51_is_zero
+ *
+ *     uint64_t curve25519_5x51_is_zero(const uint64_t a[5])
+ *
+ * returns 1 if a = 0, else 0
+ * in      a: limbs below 2^64
+ * returns a bit, 0 or 1
+ * args    a in x0
+ * changes x0 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * saves   nothing
+ * stack   0 bytes
+ */
+	.globl	SYMBOL(curve25519_5x51_is_zero)
+	HIDDEN(curve25519_5x51_is_zero)
+	FUNCTION(curve25519_5x51_is_zero)
+	.p2align	5
+SYMBOL(curve25519_5x51_is_zero):
+	.cfi_startproc
+	bti	c
+	ldp	x9, x8, [x0, #24]       /* x9=a[3] x8=a[4] */
+	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
+	ldp	x11, x12, [x0]          /* x11=a[0] x12=a[1] */
+	and	x13, x11, #0x7ffffffffffff /* a[0].low */
+	and	x14, x12, #0x7ffffffffffff /* a[1].low */
+	ldr	x15, [x0, #16]          /* a[2] */
+	and	x16, x15, #0x7ffffffffffff /* a[2].low */
+	movz	x17, #19
+	madd	x10, x10, x17, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x14, x11, lsr #51  /* a[1].low.. */
+	add	x12, x16, x12, lsr #51  /* a[2].low.. */
+	and	x13, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x13, x13, x15, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	lsr	x9, x11, #13            /* a[1].low...high      x = fe.element(carried(limbs)).value */
+	lsr	x14, x12, #26           /* a[2].low...high */
+	lsr	x15, x13, #39           /* a[3].low...high */
+	adds	x10, x10, x11, lsl #51  /* a[0].low.. */
+	adc	x9, x9, xzr
+	adds	x9, x9, x12, lsl #38    /* a[1].low...high.. */
+	adc	x11, x14, xzr
+	adds	x11, x11, x13, lsl #25  /* a[2].low...high.. */
+	adc	x12, x15, xzr
+	add	x8, x12, x8, lsl #12    /* a[3].low...high.. */
+	adds	xzr, x10, #19           /*                      q = (x + 19).split(255)[1] */
+	adcs	xzr, x9, xzr
+	adcs	xzr, x11, xzr
+	adc	x12, x8, xzr            /* a[3].low...high.. */
+	lsr	x13, x12, #63           /* a[3].low...high...high */
+	and	x12, x12, #0x8000000000000000 /* a[3].low...high...low return x + 19 * q - (q << 255) */
+	add	x14, x13, x13, lsl #1
+	add	x13, x14, x13, lsl #4
+	adds	x10, x10, x13           /* a[0].low.. */
+	adcs	x9, x9, xzr             /* a[1].low...high.. */
+	adcs	x11, x11, xzr           /* a[2].low...high.. */
+	orr	x9, x10, x9             /* a[0].low..           return reduced(a).is_zero() */
+	adc	x8, x8, xzr             /* a[3].low...high..    return x + 19 * q - (q << 255) */
+	orr	x9, x9, x11             /* a[0].low..           return reduced(a).is_zero() */
+	sub	x8, x8, x12             /*                      return x + 19 * q - (q << 255) */
+	orr	x8, x9, x8              /*                      return reduced(a).is_zero() */
+	cmp	x8, #1
+	cset	x0, cc                  /* %v42 */
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_is_zero)
+
+/* curve25519_5x51_equal
+ *
+ *     uint64_t curve25519_5x51_equal(const uint64_t a[5], const uint64_t b[5])
+ *
+ * returns 1 if a = b, else 0
+ * By the difference, to which a multiple of the modulus is added that no limb of b exceeds.
+ * in      a, b: limbs below 2^54
+ * returns a bit, 0 or 1
+ * args    a in x0, b in x1
+ * changes x0 x8 x9 x10 x11 x12 x13 x14 x15 x16, flags
+ * saves   nothing
+ * stack   0 bytes
+ */
+	.globl	SYMBOL(curve25519_5x51_equal)
+	HIDDEN(curve25519_5x51_equal)
+	FUNCTION(curve25519_5x51_equal)
+	.p2align	5
+SYMBOL(curve25519_5x51_equal):
+	.cfi_startproc
+	bti	c
+	ldp	x8, x9, [x0]            /* x8=a[0] x9=a[1] */
+	movn	x10, #303
+	movk	x10, #127, lsl #48
+	add	x8, x8, x10             /* a[0]..               return is_zero([x + 4 * m - y for x, m, y in zip(a, multiple, b)]) */
+	mov	x10, #0x7ffffffffffff0  /* 0x7ffffffffffff0 */
+	add	x9, x9, x10             /* a[1].. */
+	ldp	x11, x12, [x0, #16]     /* a[3] */
+	add	x11, x11, x10           /* a[2].. */
+	add	x12, x12, x10           /* a[3].. */
+	ldp	x13, x14, [x1]          /* b[1] */
+	sub	x8, x8, x13             /* a[0].. */
+	sub	x9, x9, x14             /* a[1].. */
+	ldp	x13, x14, [x1, #16]     /* b[3] */
+	sub	x11, x11, x13           /* a[2].. */
+	sub	x12, x12, x14           /* a[3].. */
+	ldr	x13, [x0, #32]          /* a[4] */
+	add	x10, x13, x10           /* a[4].. */
+	and	x13, x8, #0x7ffffffffffff /* a[0]...low           low, high = zip(*(column.split(51) for column in columns)) */
+	and	x14, x9, #0x7ffffffffffff /* a[1]...low */
+	and	x15, x11, #0x7ffffffffffff /* a[2]...low */
+	ldr	x16, [x1, #32]          /* b[4] */
+	sub	x10, x10, x16           /* a[4]..               return is_zero([x + 4 * m - y for x, m, y in zip(a, multiple, b)]) */
+	add	x8, x14, x8, lsr #51    /* a[1]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x9, x15, x9, lsr #51    /* a[2]...low.. */
+	lsr	x14, x10, #51           /* a[4]...high          low, high = zip(*(column.split(51) for column in columns)) */
+	and	x15, x12, #0x7ffffffffffff /* a[3]...low */
+	movz	x16, #19
+	madd	x13, x14, x16, x13      /* a[0]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x15, x11, lsr #51  /* a[3]...low.. */
+	and	x10, x10, #0x7ffffffffffff /* a[4]...low           low, high = zip(*(column.split(51) for column in columns)) */
+	lsr	x14, x8, #13            /* a[1]...low...high    x = fe.element(carried(limbs)).value */
+	add	x10, x10, x12, lsr #51  /* a[4]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	lsr	x12, x9, #26            /* a[2]...low...high    x = fe.element(carried(limbs)).value */
+	lsr	x15, x11, #39           /* a[3]...low...high */
+	adds	x8, x13, x8, lsl #51    /* a[0]...low.. */
+	adc	x13, x14, xzr
+	adds	x9, x13, x9, lsl #38    /* a[1]...low...high.. */
+	adc	x12, x12, xzr
+	adds	x11, x12, x11, lsl #25  /* a[2]...low...high.. */
+	adc	x12, x15, xzr
+	add	x10, x12, x10, lsl #12  /* a[3]...low...high.. */
+	adds	xzr, x8, #19            /*                      q = (x + 19).split(255)[1] */
+	adcs	xzr, x9, xzr
+	adcs	xzr, x11, xzr
+	adc	x12, x10, xzr           /* a[3]...low...high.. */
+	lsr	x13, x12, #63           /* a[3]...low...high...high */
+	and	x12, x12, #0x8000000000000000 /* a[3]...low...high...low return x + 19 * q - (q << 255) */
+	add	x14, x13, x13, lsl #1
+	add	x13, x14, x13, lsl #4
+	adds	x8, x8, x13             /* a[0]...low.. */
+	adcs	x9, x9, xzr             /* a[1]...low...high.. */
+	adcs	x11, x11, xzr           /* a[2]...low...high.. */
+	orr	x8, x8, x9              /* a[0]...low..         return reduced(a).is_zero() */
+	adc	x9, x10, xzr            /* a[3]...low...high..  return x + 19 * q - (q << 255) */
+	orr	x8, x8, x11             /* a[0]...low..         return reduced(a).is_zero() */
+	sub	x9, x9, x12             /*                      return x + 19 * q - (q << 255) */
+	orr	x8, x8, x9              /*                      return reduced(a).is_zero() */
+	cmp	x8, #1
+	cset	x0, cc                  /* %v60 */
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_equal)
+
+/* curve25519_5x51_is_odd
+ *
+ *     uint64_t curve25519_5x51_is_odd(const uint64_t a[5])
+ *
+ * returns the lowest bit of the value of a in 0..p - 1
+ * in      a: limbs below 2^64
+ * returns a bit, 0 or 1
+ * args    a in x0
+ * changes x0 x8 x9 x10 x11 x12 x13 x14 x15, flags
+ * saves   nothing
+ * stack   0 bytes
+ */
+	.globl	SYMBOL(curve25519_5x51_is_odd)
+	HIDDEN(curve25519_5x51_is_odd)
+	FUNCTION(curve25519_5x51_is_odd)
+	.p2align	5
+SYMBOL(curve25519_5x51_is_odd):
+	.cfi_startproc
+	bti	c
+	ldp	x9, x8, [x0, #24]       /* x9=a[3] x8=a[4] */
+	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
+	ldp	x11, x12, [x0]          /* x11=a[0] x12=a[1] */
+	and	x13, x11, #0x7ffffffffffff /* a[0].low */
+	movz	x14, #19                /* 0x13 */
+	madd	x10, x10, x14, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x13, x12, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x11, x13, x11, lsr #51  /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	ldr	x13, [x0, #16]          /* a[2] */
+	and	x15, x13, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x12, x15, x12, lsr #51  /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x15, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x13, x15, x13, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	lsr	x9, x11, #13            /* a[1].low...high      x = fe.element(carried(limbs)).value */
+	adds	x10, x10, x11, lsl #51  /* a[0].low.. */
+	adc	x9, x9, xzr             /* a[1].low...high.. */
+	lsr	x11, x12, #26           /* a[2].low...high */
+	adds	x9, x9, x12, lsl #38    /* a[1].low...high.. */
+	adc	x11, x11, xzr           /* a[2].low...high.. */
+	lsr	x12, x13, #39           /* a[3].low...high */
+	adds	x11, x11, x13, lsl #25  /* a[2].low...high.. */
+	adc	x12, x12, xzr
+	add	x8, x12, x8, lsl #12    /* a[3].low...high.. */
+	adds	xzr, x10, #19           /*                      q = (x + 19).split(255)[1] */
+	adcs	xzr, x9, xzr
+	adcs	xzr, x11, xzr
+	adc	x8, x8, xzr
+	lsr	x8, x8, #63
+	madd	x8, x8, x14, x10        /*                      return x + 19 * q - (q << 255) */
+	and	x0, x8, #1              /* a[0].low...low       return reduced(a).split(1)[0] */
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_is_odd)
+
+/* curve25519_5x51_absolute
+ *
+ *     void curve25519_5x51_absolute(uint64_t out[5], const uint64_t a[5])
+ *
+ * out = a or -a, of which one is even in 0..p - 1  (modulo p)
+ * The root that is called positive is the even one.
+ * in      a: limbs below 2^64
+ * out     out: limbs below 2^51, the value below p
+ * args    out in x0, a in x1
+ * changes x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * saves   nothing
+ * stack   0 bytes
+ */
+	.globl	SYMBOL(curve25519_5x51_absolute)
+	HIDDEN(curve25519_5x51_absolute)
+	FUNCTION(curve25519_5x51_absolute)
+	.p2align	5
+SYMBOL(curve25519_5x51_absolute):
+	.cfi_startproc
+	bti	c
+	ldp	x9, x8, [x1, #24]       /* x9=a[3] x8=a[4] */
+	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
+	ldp	x11, x12, [x1]          /* x11=a[0] x12=a[1] */
+	and	x13, x11, #0x7ffffffffffff /* a[0].low */
+	and	x14, x12, #0x7ffffffffffff /* a[1].low */
+	ldr	x15, [x1, #16]          /* a[2] */
+	and	x16, x15, #0x7ffffffffffff /* a[2].low */
+	movz	x17, #19
+	madd	x10, x10, x17, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x14, x11, lsr #51  /* a[1].low.. */
+	add	x12, x16, x12, lsr #51  /* a[2].low.. */
+	and	x13, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x13, x13, x15, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	lsr	x9, x11, #13            /* a[1].low...high      x = fe.element(carried(limbs)).value */
+	lsr	x14, x12, #26           /* a[2].low...high */
+	lsr	x15, x13, #39           /* a[3].low...high */
+	adds	x10, x10, x11, lsl #51  /* a[0].low.. */
+	adc	x9, x9, xzr
+	adds	x9, x9, x12, lsl #38    /* a[1].low...high.. */
+	adc	x11, x14, xzr
+	adds	x11, x11, x13, lsl #25  /* a[2].low...high.. */
+	adc	x12, x15, xzr
+	add	x8, x12, x8, lsl #12    /* a[3].low...high.. */
+	adds	xzr, x10, #19           /*                      q = (x + 19).split(255)[1] */
+	adcs	xzr, x9, xzr
+	adcs	xzr, x11, xzr
+	adc	x12, x8, xzr            /* a[3].low...high.. */
+	lsr	x13, x12, #63           /* a[3].low...high...high */
+	and	x12, x12, #0x8000000000000000 /* a[3].low...high...low return x + 19 * q - (q << 255) */
+	add	x14, x13, x13, lsl #1
+	add	x13, x14, x13, lsl #4
+	adds	x10, x10, x13           /* a[0].low.. */
+	adcs	x9, x9, xzr             /* a[1].low...high.. */
+	adcs	x11, x11, xzr           /* a[2].low...high.. */
+	adc	x8, x8, xzr             /* a[3].low...high.. */
+	movn	x13, #18
+	subs	x13, x13, x10           /* a[0].low..           return pick(odd, P - x, x) */
+	and	x14, x10, #1            /* a[0].low...low       odd, _ = x.split(1) */
+	sub	x8, x8, x12             /* a[3].low...high..    return x + 19 * q - (q << 255) */
+	movn	x12, #0                 /* 0xffffffffffffffff */
+	sbcs	x15, x12, x9            /* a[1].low...high..    return pick(odd, P - x, x) */
+	sbcs	x12, x12, x11           /* a[2].low...high.. */
+	movn	x16, #0x8000, lsl #48
+	sbc	x16, x16, x8            /* a[3].low...high.. */
+	cmp	x14, #1
+	csel	x10, x13, x10, cs       /* %v48 */
+	csel	x9, x15, x9, cs         /* %v49 */
+	csel	x11, x12, x11, cs       /* %v50 */
+	csel	x8, x16, x8, cs         /* %v51 */
+	extr	x12, x9, x10, #51       /* %v52                 def absolute(a: full) -> fe.below(P): */
+	extr	x9, x11, x9, #38        /* %v53 */
+	extr	x11, x8, x11, #25       /* %v54 */
+	lsr	x8, x8, #12             /* %v55 */
+	and	x10, x10, #0x7ffffffffffff /* %v56 */
+	str	x8, [x0, #32]
+	and	x8, x12, #0x7ffffffffffff /* %v57 */
+	and	x9, x9, #0x7ffffffffffff /* %v58 */
+	and	x11, x11, #0x7ffffffffffff /* %v59 */
+	stp	x10, x8, [x0]
+	stp	x9, x11, [x0, #16]
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_absolute)
+
+/* curve25519_5x51_to_bytes
+ *
+ *     void curve25519_5x51_to_bytes(uint8_t out[32], const uint64_t a[5])
+ *
+ * out = the one value of a in 0..p - 1
+ * in      a: limbs below 2^64
+ * out     out: 32 bytes, one integer, little endian
+ * args    out in x0, a in x1
+ * changes x8 x9 x10 x11 x12 x13 x14, flags
+ * saves   nothing
+ * stack   0 bytes
+ */
+	.globl	SYMBOL(curve25519_5x51_to_bytes)
+	HIDDEN(curve25519_5x51_to_bytes)
+	FUNCTION(curve25519_5x51_to_bytes)
+	.p2align	5
+SYMBOL(curve25519_5x51_to_bytes):
+	.cfi_startproc
+	bti	c
+	ldp	x9, x8, [x1, #24]       /* x9=a[3] x8=a[4] */
+	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
+	ldp	x11, x12, [x1]          /* x11=a[0] x12=a[1] */
+	and	x13, x11, #0x7ffffffffffff /* a[0].low */
+	movz	x14, #19
+	madd	x10, x10, x14, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x13, x12, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x11, x13, x11, lsr #51  /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	ldr	x13, [x1, #16]          /* a[2] */
+	and	x14, x13, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x12, x14, x12, lsr #51  /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x14, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x13, x14, x13, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	lsr	x9, x11, #13            /* a[1].low...high      x = fe.element(carried(limbs)).value */
+	adds	x10, x10, x11, lsl #51  /* a[0].low.. */
+	adc	x9, x9, xzr             /* a[1].low...high.. */
+	lsr	x11, x12, #26           /* a[2].low...high */
+	adds	x9, x9, x12, lsl #38    /* a[1].low...high.. */
+	adc	x11, x11, xzr           /* a[2].low...high.. */
+	lsr	x12, x13, #39           /* a[3].low...high */
+	adds	x11, x11, x13, lsl #25  /* a[2].low...high.. */
+	adc	x12, x12, xzr
+	add	x8, x12, x8, lsl #12    /* a[3].low...high.. */
+	adds	xzr, x10, #19           /*                      q = (x + 19).split(255)[1] */
+	adcs	xzr, x9, xzr
+	adcs	xzr, x11, xzr
+	adc	x12, x8, xzr            /* a[3].low...high.. */
+	lsr	x13, x12, #63           /* a[3].low...high...high */
+	add	x14, x13, x13, lsl #1   /*                      return x + 19 * q - (q << 255) */
+	add	x13, x14, x13, lsl #4
+	adds	x10, x10, x13           /* a[0].low.. */
+	adcs	x9, x9, xzr             /* a[1].low...high.. */
+	adcs	x11, x11, xzr           /* a[2].low...high.. */
+	adc	x8, x8, xzr             /* a[3].low...high.. */
+	and	x12, x12, #0x8000000000000000
+	sub	x8, x8, x12             /* a[3].low...high.. */
+	stp	x10, x9, [x0]
+	stp	x11, x8, [x0, #16]
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_to_bytes)
+
+/* curve25519_5x51_from_bytes
+ *
+ *     uint64_t curve25519_5x51_from_bytes(uint64_t out[5], const uint8_t s[32])
+ *
+ * out = the integer s, 0 unless s < p  (modulo p), returns 1 if s < p, else 0
+ * Nothing but the one encoding of each element is taken, what is not leaves 0.
+ * in      s: 32 bytes, one integer, little endian
+ * out     out: limbs below 2^51, the value below p
+ * returns a bit, 0 or 1
+ * args    out in x0, s in x1
+ * changes x0 x8 x9 x10 x11 x12 x13, flags
+ * saves   nothing
+ * stack   0 bytes
+ */
+	.globl	SYMBOL(curve25519_5x51_from_bytes)
+	HIDDEN(curve25519_5x51_from_bytes)
+	FUNCTION(curve25519_5x51_from_bytes)
+	.p2align	5
+SYMBOL(curve25519_5x51_from_bytes):
+	.cfi_startproc
+	bti	c
+	ldp	x8, x9, [x1]            /* x8=s[0] x9=s[1] */
+	adds	xzr, x8, #19            /*                      good = 1 - s.value.at_least(P) */
+	adcs	xzr, x9, xzr
+	ldp	x10, x11, [x1, #16]     /* x10=s[2] x11=s[3] */
+	adcs	xzr, x10, xzr
+	movn	x12, #0x8000, lsl #48
+	sbcs	xzr, x11, x12
+	cset	x12, cs                 /* %v8 */
+	movz	x13, #1
+	sub	x12, x13, x12           /* %v9 */
+	cmp	x12, #1                 /*                      return pick(good, s.value, 0), good */
+	csel	x8, x8, xzr, cs         /* %v11 */
+	csel	x9, x9, xzr, cs         /* %v12 */
+	csel	x10, x10, xzr, cs       /* %v13 */
+	csel	x11, x11, xzr, cs       /* %v14 */
+	extr	x13, x9, x8, #51        /* %v15                 def from_bytes(s: Bytes(32, "little")) -> tuple[fe.below(P), Bit]: */
+	extr	x9, x10, x9, #38        /* %v16 */
+	extr	x10, x11, x10, #25      /* %v17 */
+	lsr	x11, x11, #12           /* %v18 */
+	and	x8, x8, #0x7ffffffffffff /* %v19 */
+	str	x11, [x0, #32]
+	and	x11, x13, #0x7ffffffffffff /* %v20 */
+	and	x9, x9, #0x7ffffffffffff /* %v21 */
+	and	x10, x10, #0x7ffffffffffff /* %v22 */
+	stp	x8, x11, [x0]
+	stp	x9, x10, [x0, #16]
+	mov	x0, x12                 /* %v9 */
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_from_bytes)
+
+/* curve25519_5x51_from_bytes_255
+ *
+ *     void curve25519_5x51_from_bytes_255(uint64_t out[5], const uint8_t s[32])
+ *
+ * The integer s without its top bit, modulo p, as RFC 7748 reads a coordinate.
+ * in      s: 32 bytes, one integer, little endian
+ * out     out: limbs below 2^52
+ * args    out in x0, s in x1
+ * changes x8 x9 x10 x11 x12, flags
+ * saves   nothing
+ * stack   0 bytes
+ */
+	.globl	SYMBOL(curve25519_5x51_from_bytes_255)
+	HIDDEN(curve25519_5x51_from_bytes_255)
+	FUNCTION(curve25519_5x51_from_bytes_255)
+	.p2align	5
+SYMBOL(curve25519_5x51_from_bytes_255):
+	.cfi_startproc
+	bti	c
+	ldp	x9, x8, [x1]            /* x9=s[0] x8=s[1] */
+	extr	x10, x8, x9, #51        /* s[0].high            return fe.limbs_of(s.value.split(255)[0]) */
+	ldp	x11, x12, [x1, #16]     /* x11=s[2] x12=s[3] */
+	extr	x8, x11, x8, #38        /* s[1].high */
+	and	x12, x12, #0x7fffffffffffffff /* s[3].low */
+	extr	x11, x12, x11, #25      /* s[2].high */
+	lsr	x12, x12, #12           /* s[3].low.high */
+	and	x9, x9, #0x7ffffffffffff /* s[0].low */
+	and	x10, x10, #0x7ffffffffffff
+	stp	x9, x10, [x0]
+	and	x8, x8, #0x7ffffffffffff /* s[1].high.low */
+	and	x9, x11, #0x7ffffffffffff
+	stp	x8, x9, [x0, #16]
+	str	x12, [x0, #32]
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_from_bytes_255)
+
+/* curve25519_5x51_select
+ *
+ *     void curve25519_5x51_select(uint64_t out[5], uint64_t bit, const uint64_t a[5], const uint64_t b[5])
+ *
+ * out = a if bit else b  (modulo p)
+ * In constant time.
+ * in      bit: a bit, 0 or 1
+ * in      a, b: limbs below 2^52
+ * out     out: limbs below 2^52
+ * args    out in x0, bit in x1, a in x2, b in x3
+ * changes x8 x9 x10 x11 x12 x13, flags
+ * saves   nothing
+ * stack   0 bytes
+ */
+	.globl	SYMBOL(curve25519_5x51_select)
+	HIDDEN(curve25519_5x51_select)
+	FUNCTION(curve25519_5x51_select)
+	.p2align	5
+SYMBOL(curve25519_5x51_select):
+	.cfi_startproc
+	bti	c
+	cmp	x1, #1                  /*                      return pick(bit, a, b) */
+	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
+	ldp	x10, x11, [x3]          /* b[1] */
+	csel	x8, x8, x10, cs         /* %v15 */
+	csel	x9, x9, x11, cs         /* %v16 */
+	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
+	ldp	x12, x13, [x3, #16]     /* b[3] */
+	csel	x10, x10, x12, cs       /* %v17 */
+	csel	x11, x11, x13, cs       /* %v18 */
+	ldr	x12, [x2, #32]          /* a[4] */
+	ldr	x13, [x3, #32]          /* b[4] */
+	csel	x12, x12, x13, cs       /* %v19 */
+	stp	x8, x9, [x0]
+	stp	x10, x11, [x0, #16]
+	str	x12, [x0, #32]
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_select)
+
+/* curve25519_5x51_lookup
+ *
+ *     void curve25519_5x51_lookup(uint64_t out[5], const uint64_t table[16 * 5], uint64_t index)
+ *
+ * out = table[index]  (modulo p)
+ * Every entry is read, whatever the index.
+ * in      table: 16 elements one after another, each with limbs below 2^52
+ * in      index: at most 15
+ * out     out: limbs below 2^52
+ * args    out in x0, table in x1, index in x2
+ * changes x8 x9 x10 x11 x12 x13 x14, flags
+ * saves   nothing
+ * stack   0 bytes
+ */
+	.globl	SYMBOL(curve25519_5x51_lookup)
+	HIDDEN(curve25519_5x51_lookup)
+	FUNCTION(curve25519_5x51_lookup)
+	.p2align	5
+SYMBOL(curve25519_5x51_lookup):
+	.cfi_startproc
+	bti	c
+	subs	xzr, x2, #1             /*                      entry = pick(index.at_least(i), table[i], entry) */
+	ldp	x9, x8, [x1, #32]       /* x9=table[4] x8=table[5] */
+	ldp	x10, x11, [x1]          /* table[1] */
+	csel	x8, x8, x10, cs         /* %v84 */
+	ldp	x10, x12, [x1, #48]     /* table[7] */
+	csel	x10, x10, x11, cs       /* %v85 */
+	ldp	x11, x13, [x1, #16]     /* table[3] */
+	csel	x11, x12, x11, cs       /* %v86 */
+	ldp	x12, x14, [x1, #64]     /* table[9] */
+	csel	x12, x12, x13, cs       /* %v87 */
+	csel	x9, x14, x9, cs         /* %v88 */
+	subs	xzr, x2, #2
+	ldp	x13, x14, [x1, #80]     /* table[11] */
+	csel	x8, x13, x8, cs         /* %v89 */
+	csel	x10, x14, x10, cs       /* %v90 */
+	ldp	x13, x14, [x1, #96]     /* table[13] */
+	csel	x11, x13, x11, cs       /* %v91 */
+	csel	x12, x14, x12, cs       /* %v92 */
+	ldp	x13, x14, [x1, #112]    /* table[15] */
+	csel	x9, x13, x9, cs         /* %v93 */
+	subs	xzr, x2, #3
+	csel	x8, x14, x8, cs         /* %v94 */
+	ldp	x13, x14, [x1, #128]    /* table[17] */
+	csel	x10, x13, x10, cs       /* %v95 */
+	csel	x11, x14, x11, cs       /* %v96 */
+	ldp	x13, x14, [x1, #144]    /* table[19] */
+	csel	x12, x13, x12, cs       /* %v97 */
+	csel	x9, x14, x9, cs         /* %v98 */
+	subs	xzr, x2, #4
+	ldp	x13, x14, [x1, #160]    /* table[21] */
+	csel	x8, x13, x8, cs         /* %v99 */
+	csel	x10, x14, x10, cs       /* %v100 */
+	ldp	x13, x14, [x1, #176]    /* table[23] */
+	csel	x11, x13, x11, cs       /* %v101 */
+	csel	x12, x14, x12, cs       /* %v102 */
+	ldp	x13, x14, [x1, #192]    /* table[25] */
+	csel	x9, x13, x9, cs         /* %v103 */
+	subs	xzr, x2, #5
+	csel	x8, x14, x8, cs         /* %v104 */
+	ldp	x13, x14, [x1, #208]    /* table[27] */
+	csel	x10, x13, x10, cs       /* %v105 */
+	csel	x11, x14, x11, cs       /* %v106 */
+	ldp	x13, x14, [x1, #224]    /* table[29] */
+	csel	x12, x13, x12, cs       /* %v107 */
+	csel	x9, x14, x9, cs         /* %v108 */
+	subs	xzr, x2, #6
+	ldp	x13, x14, [x1, #240]    /* table[31] */
+	csel	x8, x13, x8, cs         /* %v109 */
+	csel	x10, x14, x10, cs       /* %v110 */
+	ldp	x13, x14, [x1, #256]    /* table[33] */
+	csel	x11, x13, x11, cs       /* %v111 */
+	csel	x12, x14, x12, cs       /* %v112 */
+	ldp	x13, x14, [x1, #272]    /* table[35] */
+	csel	x9, x13, x9, cs         /* %v113 */
+	subs	xzr, x2, #7
+	csel	x8, x14, x8, cs         /* %v114 */
+	ldp	x13, x14, [x1, #288]    /* table[37] */
+	csel	x10, x13, x10, cs       /* %v115 */
+	csel	x11, x14, x11, cs       /* %v116 */
+	ldp	x13, x14, [x1, #304]    /* table[39] */
+	csel	x12, x13, x12, cs       /* %v117 */
+	csel	x9, x14, x9, cs         /* %v118 */
+	subs	xzr, x2, #8
+	ldp	x13, x14, [x1, #320]    /* table[41] */
+	csel	x8, x13, x8, cs         /* %v119 */
+	csel	x10, x14, x10, cs       /* %v120 */
+	ldp	x13, x14, [x1, #336]    /* table[43] */
+	csel	x11, x13, x11, cs       /* %v121 */
+	csel	x12, x14, x12, cs       /* %v122 */
+	ldp	x13, x14, [x1, #352]    /* table[45] */
+	csel	x9, x13, x9, cs         /* %v123 */
+	subs	xzr, x2, #9
+	csel	x8, x14, x8, cs         /* %v124 */
+	ldp	x13, x14, [x1, #368]    /* table[47] */
+	csel	x10, x13, x10, cs       /* %v125 */
+	csel	x11, x14, x11, cs       /* %v126 */
+	ldp	x13, x14, [x1, #384]    /* table[49] */
+	csel	x12, x13, x12, cs       /* %v127 */
+	csel	x9, x14, x9, cs         /* %v128 */
+	subs	xzr, x2, #10
+	ldp	x13, x14, [x1, #400]    /* table[51] */
+	csel	x8, x13, x8, cs         /* %v129 */
+	csel	x10, x14, x10, cs       /* %v130 */
+	ldp	x13, x14, [x1, #416]    /* table[53] */
+	csel	x11, x13, x11, cs       /* %v131 */
+	csel	x12, x14, x12, cs       /* %v132 */
+	ldp	x13, x14, [x1, #432]    /* table[55] */
+	csel	x9, x13, x9, cs         /* %v133 */
+	subs	xzr, x2, #11
+	csel	x8, x14, x8, cs         /* %v134 */
+	ldp	x13, x14, [x1, #448]    /* table[57] */
+	csel	x10, x13, x10, cs       /* %v135 */
+	csel	x11, x14, x11, cs       /* %v136 */
+	ldp	x13, x14, [x1, #464]    /* table[59] */
+	csel	x12, x13, x12, cs       /* %v137 */
+	csel	x9, x14, x9, cs         /* %v138 */
+	subs	xzr, x2, #12
+	ldp	x13, x14, [x1, #480]    /* table[61] */
+	csel	x8, x13, x8, cs         /* %v139 */
+	csel	x10, x14, x10, cs       /* %v140 */
+	ldp	x13, x14, [x1, #496]    /* table[63] */
+	csel	x11, x13, x11, cs       /* %v141 */
+	csel	x12, x14, x12, cs       /* %v142 */
+	ldr	x13, [x1, #512]         /* table[64] */
+	csel	x9, x13, x9, cs         /* %v143 */
+	subs	xzr, x2, #13
+	ldr	x13, [x1, #520]         /* table[65] */
+	csel	x8, x13, x8, cs         /* %v144 */
+	ldr	x13, [x1, #528]         /* table[66] */
+	csel	x10, x13, x10, cs       /* %v145 */
+	ldr	x13, [x1, #536]         /* table[67] */
+	csel	x11, x13, x11, cs       /* %v146 */
+	ldr	x13, [x1, #544]         /* table[68] */
+	csel	x12, x13, x12, cs       /* %v147 */
+	ldr	x13, [x1, #552]         /* table[69] */
+	csel	x9, x13, x9, cs         /* %v148 */
+	subs	xzr, x2, #14
+	ldr	x13, [x1, #560]         /* table[70] */
+	csel	x8, x13, x8, cs         /* %v149 */
+	ldr	x13, [x1, #568]         /* table[71] */
+	csel	x10, x13, x10, cs       /* %v150 */
+	ldr	x13, [x1, #576]         /* table[72] */
+	csel	x11, x13, x11, cs       /* %v151 */
+	ldr	x13, [x1, #584]         /* table[73] */
+	csel	x12, x13, x12, cs       /* %v152 */
+	ldr	x13, [x1, #592]         /* table[74] */
+	csel	x9, x13, x9, cs         /* %v153 */
+	subs	xzr, x2, #15
+	ldr	x13, [x1, #600]         /* table[75] */
+	csel	x8, x13, x8, cs         /* %v154 */
+	ldr	x13, [x1, #608]         /* table[76] */
+	csel	x10, x13, x10, cs       /* %v155 */
+	ldr	x13, [x1, #616]         /* table[77] */
+	csel	x11, x13, x11, cs       /* %v156 */
+	ldr	x13, [x1, #624]         /* table[78] */
+	csel	x12, x13, x12, cs       /* %v157 */
+	ldr	x13, [x1, #632]         /* table[79] */
+	csel	x9, x13, x9, cs         /* %v158 */
+	stp	x8, x10, [x0]
+	stp	x11, x12, [x0, #16]
+	str	x9, [x0, #32]
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_lookup)
+
 /* curve25519_5x51_swap
  *
  *     void curve25519_5x51_swap(uint64_t out0[5], uint64_t out1[5], uint64_t bit, const uint64_t a[5], const uint64_t b[5])
  *
- * (b, a) if the bit is 1, else (a, b), in constant time.
+ * out0 = b if bit else a, out1 = a if bit else b  (modulo p)
+ * In constant time.
  * in      bit: a bit, 0 or 1
- * in      a, b: limbs below 2^64
- * out     out0, out1: limbs below 2^64
+ * in      a, b: limbs below 2^52
+ * out     out0, out1: limbs below 2^52
  * args    out0 in x0, out1 in x1, bit in x2, a in x3, b in x4
  * changes x8 x9 x10, flags
  * saves   nothing
@@ -815,6 +1490,597 @@ SYMBOL(curve25519_5x51_swap):
 	ret
 	.cfi_endproc
 	SIZE(curve25519_5x51_swap)
+
+/* curve25519_5x51_invert
+ *
+ *     void curve25519_5x51_invert(uint64_t out[5], const uint64_t a[5])
+ *
+ * out = 1 / a, 0 if a = 0  (modulo p)
+ * in      a: limbs below 2^54
+ * out     out: limbs below 2^52
+ * args    out in x0, a in x1
+ * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * saves   x29 x30 x19 x20
+ * stack   208 bytes, with what it calls
+ */
+	.globl	SYMBOL(curve25519_5x51_invert)
+	HIDDEN(curve25519_5x51_invert)
+	FUNCTION(curve25519_5x51_invert)
+	.p2align	5
+SYMBOL(curve25519_5x51_invert):
+	.cfi_startproc
+	paciasp
+	.cfi_negate_ra_state
+	stp	x29, x30, [sp, #-160]!  /* save */
+	.cfi_def_cfa_offset 160
+	.cfi_offset x29, -160
+	.cfi_offset x30, -152
+	stp	x19, x20, [sp, #16]     /* save */
+	.cfi_offset x19, -144
+	.cfi_offset x20, -136
+	add	x29, sp, #0             /* frame record */
+	mov	x19, x0                 /* out is kept */
+	mov	x20, x1                 /* a is kept */
+	add	x0, sp, #32             /* t0                   return power(a, P - 2) */
+	mov	x1, x20                 /* a */
+	movz	x2, #2                  /* n = 2 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(a, 2): x_100 */
+	add	x0, sp, #32             /* t0 */
+	mov	x1, x20                 /* a */
+	add	x2, sp, #32             /* t0 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t0 = mul(a, t0): x_101 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #32             /* t0 */
+	bl	SYMBOL(curve25519_5x51_sqr) /* t0 = sqr(t0): x_1010 */
+	mov	x0, x19                 /* out */
+	mov	x1, x20                 /* a */
+	add	x2, sp, #32             /* t0 */
+	bl	SYMBOL(curve25519_5x51_mul) /* out = mul(a, t0): x_1011 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #32             /* t0 */
+	bl	SYMBOL(curve25519_5x51_sqr) /* t0 = sqr(t0): x_10100 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #32             /* t0 */
+	mov	x2, x19                 /* out */
+	bl	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, out): x5 */
+	add	x0, sp, #72             /* t1 */
+	add	x1, sp, #32             /* t0 */
+	movz	x2, #5                  /* n = 5 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t1 = square_n(t0, 5): x5_5 */
+	add	x0, sp, #72             /* t1 */
+	add	x1, sp, #72             /* t1 */
+	add	x2, sp, #32             /* t0 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t1 = mul(t1, t0): x10 */
+	add	x0, sp, #112            /* t2 */
+	add	x1, sp, #72             /* t1 */
+	movz	x2, #10                 /* n = 10 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t2 = square_n(t1, 10): x10_10 */
+	add	x0, sp, #112            /* t2 */
+	add	x1, sp, #112            /* t2 */
+	add	x2, sp, #72             /* t1 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t2, t1): x20 */
+	add	x0, sp, #72             /* t1 */
+	add	x1, sp, #112            /* t2 */
+	movz	x2, #20                 /* n = 20 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t1 = square_n(t2, 20): x20_20 */
+	add	x0, sp, #72             /* t1 */
+	add	x1, sp, #72             /* t1 */
+	add	x2, sp, #112            /* t2 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t1 = mul(t1, t2): x40 */
+	add	x0, sp, #72             /* t1 */
+	add	x1, sp, #72             /* t1 */
+	movz	x2, #20                 /* n = 20 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t1 = square_n(t1, 20): x40_20 */
+	add	x0, sp, #72             /* t1 */
+	add	x1, sp, #72             /* t1 */
+	add	x2, sp, #112            /* t2 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t1 = mul(t1, t2): x60 */
+	add	x0, sp, #112            /* t2 */
+	add	x1, sp, #72             /* t1 */
+	movz	x2, #60                 /* n = 60 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t2 = square_n(t1, 60): x60_60 */
+	add	x0, sp, #112            /* t2 */
+	add	x1, sp, #112            /* t2 */
+	add	x2, sp, #72             /* t1 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t2, t1): x120 */
+	add	x0, sp, #112            /* t2 */
+	add	x1, sp, #112            /* t2 */
+	movz	x2, #5                  /* n = 5 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t2 = square_n(t2, 5): x120_5 */
+	add	x0, sp, #112            /* t2 */
+	add	x1, sp, #112            /* t2 */
+	add	x2, sp, #32             /* t0 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t2, t0): x125 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #112            /* t2 */
+	movz	x2, #125                /* n = 125 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(t2, 125): x125_125 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #32             /* t0 */
+	add	x2, sp, #112            /* t2 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, t2): x250 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #32             /* t0 */
+	movz	x2, #5                  /* n = 5 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(t0, 5): x250_5 */
+	mov	x0, x19                 /* out */
+	add	x1, sp, #32             /* t0 */
+	mov	x2, x19                 /* out */
+	bl	SYMBOL(curve25519_5x51_mul) /* out = mul(t0, out) */
+	ldp	x19, x20, [sp, #16]     /* restore */
+	.cfi_restore x19
+	.cfi_restore x20
+	ldp	x29, x30, [sp], #160    /* restore */
+	.cfi_restore x29
+	.cfi_restore x30
+	.cfi_def_cfa_offset 0
+	autiasp
+	.cfi_negate_ra_state
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_invert)
+
+/* curve25519_5x51_pow22523
+ *
+ *     void curve25519_5x51_pow22523(uint64_t out[5], const uint64_t a[5])
+ *
+ * out = a^(2^252 - 3)  (modulo p)
+ * in      a: limbs below 2^54
+ * out     out: limbs below 2^52
+ * args    out in x0, a in x1
+ * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * saves   x29 x30 x19 x20
+ * stack   208 bytes, with what it calls
+ */
+	.globl	SYMBOL(curve25519_5x51_pow22523)
+	HIDDEN(curve25519_5x51_pow22523)
+	FUNCTION(curve25519_5x51_pow22523)
+	.p2align	5
+SYMBOL(curve25519_5x51_pow22523):
+	.cfi_startproc
+	paciasp
+	.cfi_negate_ra_state
+	stp	x29, x30, [sp, #-160]!  /* save */
+	.cfi_def_cfa_offset 160
+	.cfi_offset x29, -160
+	.cfi_offset x30, -152
+	stp	x19, x20, [sp, #16]     /* save */
+	.cfi_offset x19, -144
+	.cfi_offset x20, -136
+	add	x29, sp, #0             /* frame record */
+	mov	x20, x0                 /* out is kept */
+	mov	x19, x1                 /* a is kept */
+	add	x0, sp, #32             /* t0                   return power(a, 2**252 - 3) */
+	mov	x1, x19                 /* a */
+	bl	SYMBOL(curve25519_5x51_sqr) /* t0 = sqr(a): x_10 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #32             /* t0 */
+	mov	x2, x19                 /* a */
+	bl	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, a): x2 */
+	add	x0, sp, #72             /* t1 */
+	add	x1, sp, #32             /* t0 */
+	bl	SYMBOL(curve25519_5x51_sqr) /* t1 = sqr(t0): x_110 */
+	add	x0, sp, #72             /* t1 */
+	add	x1, sp, #72             /* t1 */
+	mov	x2, x19                 /* a */
+	bl	SYMBOL(curve25519_5x51_mul) /* t1 = mul(t1, a): x3 */
+	add	x0, sp, #72             /* t1 */
+	add	x1, sp, #72             /* t1 */
+	movz	x2, #2                  /* n = 2 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t1 = square_n(t1, 2): x_11100 */
+	add	x0, sp, #72             /* t1 */
+	add	x1, sp, #72             /* t1 */
+	add	x2, sp, #32             /* t0 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t1 = mul(t1, t0): x5 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #72             /* t1 */
+	movz	x2, #5                  /* n = 5 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(t1, 5): x5_5 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #32             /* t0 */
+	add	x2, sp, #72             /* t1 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, t1): x10 */
+	add	x0, sp, #112            /* t2 */
+	add	x1, sp, #32             /* t0 */
+	movz	x2, #10                 /* n = 10 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t2 = square_n(t0, 10): x10_10 */
+	add	x0, sp, #112            /* t2 */
+	add	x1, sp, #112            /* t2 */
+	add	x2, sp, #32             /* t0 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t2, t0): x20 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #112            /* t2 */
+	movz	x2, #20                 /* n = 20 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(t2, 20): x20_20 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #32             /* t0 */
+	add	x2, sp, #112            /* t2 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, t2): x40 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #32             /* t0 */
+	movz	x2, #20                 /* n = 20 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(t0, 20): x40_20 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #32             /* t0 */
+	add	x2, sp, #112            /* t2 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, t2): x60 */
+	add	x0, sp, #112            /* t2 */
+	add	x1, sp, #32             /* t0 */
+	movz	x2, #60                 /* n = 60 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t2 = square_n(t0, 60): x60_60 */
+	add	x0, sp, #112            /* t2 */
+	add	x1, sp, #112            /* t2 */
+	add	x2, sp, #32             /* t0 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t2, t0): x120 */
+	add	x0, sp, #112            /* t2 */
+	add	x1, sp, #112            /* t2 */
+	movz	x2, #5                  /* n = 5 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t2 = square_n(t2, 5): x120_5 */
+	add	x0, sp, #112            /* t2 */
+	add	x1, sp, #112            /* t2 */
+	add	x2, sp, #72             /* t1 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t2, t1): x125 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #112            /* t2 */
+	movz	x2, #125                /* n = 125 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(t2, 125): x125_125 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #32             /* t0 */
+	add	x2, sp, #112            /* t2 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, t2): x250 */
+	add	x0, sp, #32             /* t0 */
+	add	x1, sp, #32             /* t0 */
+	movz	x2, #2                  /* n = 2 */
+	bl	SYMBOL(curve25519_5x51_square_n) /* t0 = square_n(t0, 2): x250_2 */
+	mov	x0, x20                 /* out */
+	add	x1, sp, #32             /* t0 */
+	mov	x2, x19                 /* a */
+	bl	SYMBOL(curve25519_5x51_mul) /* out = mul(t0, a) */
+	ldp	x19, x20, [sp, #16]     /* restore */
+	.cfi_restore x19
+	.cfi_restore x20
+	ldp	x29, x30, [sp], #160    /* restore */
+	.cfi_restore x29
+	.cfi_restore x30
+	.cfi_def_cfa_offset 0
+	autiasp
+	.cfi_negate_ra_state
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_pow22523)
+
+/* curve25519_5x51_sqrt_ratio
+ *
+ *     uint64_t curve25519_5x51_sqrt_ratio(uint64_t out[5], const uint64_t u[5], const uint64_t v[5])
+ *
+ * out = even root of u / v, or of i * u / v where that has none  (modulo p), returns 1 if u / v is a square and
+ * v is not 0 (or u is), else 0
+ * r^2 * v is u or -u where u / v is a square, else i * u or -i * u, where it has the wrong sign, r is turned by
+ * i.
+ * RFC 9496, 4.2, for ristretto255, and the decompression of points.
+ * in      u, v: limbs below 2^52
+ * out     out: limbs below 2^52
+ * returns a bit, 0 or 1
+ * args    out in x0, u in x1, v in x2
+ * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * saves   x29 x30 x19 x20 x21 x22 x23
+ * stack   432 bytes, with what it calls
+ */
+	.globl	SYMBOL(curve25519_5x51_sqrt_ratio)
+	HIDDEN(curve25519_5x51_sqrt_ratio)
+	FUNCTION(curve25519_5x51_sqrt_ratio)
+	.p2align	5
+SYMBOL(curve25519_5x51_sqrt_ratio):
+	.cfi_startproc
+	paciasp
+	.cfi_negate_ra_state
+	stp	x29, x30, [sp, #-224]!  /* save */
+	.cfi_def_cfa_offset 224
+	.cfi_offset x29, -224
+	.cfi_offset x30, -216
+	stp	x19, x20, [sp, #16]     /* save */
+	.cfi_offset x19, -208
+	.cfi_offset x20, -200
+	stp	x21, x22, [sp, #32]     /* save */
+	.cfi_offset x21, -192
+	.cfi_offset x22, -184
+	str	x23, [sp, #48]          /* save */
+	.cfi_offset x23, -176
+	add	x29, sp, #0             /* frame record */
+	mov	x23, x0                 /* out is kept */
+	mov	x19, x1                 /* u is kept */
+	mov	x20, x2                 /* v is kept */
+	add	x0, sp, #56             /* t0                   v3 = mul(sqr(v), v) */
+	mov	x1, x20                 /* v */
+	bl	SYMBOL(curve25519_5x51_sqr) /* t0 = sqr(v) */
+	add	x0, sp, #56             /* t0 */
+	add	x1, sp, #56             /* t0 */
+	mov	x2, x20                 /* v */
+	bl	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, v) */
+	add	x0, sp, #96             /* t1                   r = mul(mul(u, v3), pow22523(mul(u, mul(sqr(v3), v)))) */
+	mov	x1, x19                 /* u */
+	add	x2, sp, #56             /* t0 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t1 = mul(u, t0) */
+	add	x0, sp, #56             /* t0 */
+	add	x1, sp, #56             /* t0 */
+	bl	SYMBOL(curve25519_5x51_sqr) /* t0 = sqr(t0) */
+	add	x0, sp, #56             /* t0 */
+	add	x1, sp, #56             /* t0 */
+	mov	x2, x20                 /* v */
+	bl	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, v) */
+	add	x0, sp, #56             /* t0 */
+	mov	x1, x19                 /* u */
+	add	x2, sp, #56             /* t0 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t0 = mul(u, t0) */
+	add	x0, sp, #56             /* t0 */
+	add	x1, sp, #56             /* t0 */
+	bl	SYMBOL(curve25519_5x51_pow22523) /* t0 = pow22523(t0) */
+	add	x0, sp, #96             /* t1 */
+	add	x1, sp, #96             /* t1 */
+	add	x2, sp, #56             /* t0 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t1 = mul(t1, t0) */
+	add	x0, sp, #56             /* t0                   found = mul(sqr(r), v) */
+	add	x1, sp, #96             /* t1 */
+	bl	SYMBOL(curve25519_5x51_sqr) /* t0 = sqr(t1) */
+	add	x0, sp, #56             /* t0 */
+	add	x1, sp, #56             /* t0 */
+	mov	x2, x20                 /* v */
+	bl	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t0, v) */
+	add	x0, sp, #136            /* t2                   square = equal(sqr(found), sqr(u)) */
+	add	x1, sp, #56             /* t0 */
+	bl	SYMBOL(curve25519_5x51_sqr) /* t2 = sqr(t0) */
+	add	x0, sp, #176            /* t3 */
+	mov	x1, x19                 /* u */
+	bl	SYMBOL(curve25519_5x51_sqr) /* t3 = sqr(u) */
+	add	x0, sp, #136            /* t2 */
+	add	x1, sp, #176            /* t3 */
+	bl	SYMBOL(curve25519_5x51_equal) /* bit0 = equal(t2, t3) */
+	mov	x21, x0                 /* bit0 */
+	movz	x9, #0xa0b0             /*                      wanted = select(square, u, mul(u, SQRT_M1)) */
+	movk	x9, #0x4a0e, lsl #16
+	movk	x9, #0x1b27, lsl #32
+	movk	x9, #6, lsl #48
+	str	x9, [sp, #136]          /* t2[0] = 0x61b274a0ea0b0 */
+	movz	x9, #0x189d
+	movk	x9, #0xfc8f, lsl #16
+	movk	x9, #0xd5a5, lsl #32
+	str	x9, [sp, #144]          /* t2[1] = 0xd5a5fc8f189d */
+	movz	x9, #3168
+	movk	x9, #0x9cbd, lsl #16
+	movk	x9, #0xef5e, lsl #32
+	movk	x9, #7, lsl #48
+	str	x9, [sp, #152]          /* t2[2] = 0x7ef5e9cbd0c60 */
+	movz	x9, #0x4c9e
+	movk	x9, #0xa680, lsl #16
+	movk	x9, #0x8595, lsl #32
+	movk	x9, #7, lsl #48
+	str	x9, [sp, #160]          /* t2[3] = 0x78595a6804c9e */
+	movz	x9, #0xfc1d
+	movk	x9, #0x4804, lsl #16
+	movk	x9, #0xb832, lsl #32
+	movk	x9, #2, lsl #48
+	str	x9, [sp, #168]          /* t2[4] = 0x2b8324804fc1d */
+	add	x0, sp, #136            /* t2 */
+	mov	x1, x19                 /* u */
+	add	x2, sp, #136            /* t2 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t2 = mul(u, t2) */
+	add	x0, sp, #136            /* t2 */
+	mov	x1, x21                 /* bit0 */
+	mov	x2, x19                 /* u */
+	add	x3, sp, #136            /* t2 */
+	bl	SYMBOL(curve25519_5x51_select) /* t2 = select(bit0, u, t2) */
+	add	x0, sp, #56             /* t0                   return absolute(select(equal(found, wanted), r, mul(r, SQRT_M1))), square */
+	add	x1, sp, #136            /* t2 */
+	bl	SYMBOL(curve25519_5x51_equal) /* bit1 = equal(t0, t2) */
+	mov	x22, x0                 /* bit1 */
+	movz	x9, #0xa0b0
+	movk	x9, #0x4a0e, lsl #16
+	movk	x9, #0x1b27, lsl #32
+	movk	x9, #6, lsl #48
+	str	x9, [sp, #56]           /* t0[0] = 0x61b274a0ea0b0 */
+	movz	x9, #0x189d
+	movk	x9, #0xfc8f, lsl #16
+	movk	x9, #0xd5a5, lsl #32
+	str	x9, [sp, #64]           /* t0[1] = 0xd5a5fc8f189d */
+	movz	x9, #3168
+	movk	x9, #0x9cbd, lsl #16
+	movk	x9, #0xef5e, lsl #32
+	movk	x9, #7, lsl #48
+	str	x9, [sp, #72]           /* t0[2] = 0x7ef5e9cbd0c60 */
+	movz	x9, #0x4c9e
+	movk	x9, #0xa680, lsl #16
+	movk	x9, #0x8595, lsl #32
+	movk	x9, #7, lsl #48
+	str	x9, [sp, #80]           /* t0[3] = 0x78595a6804c9e */
+	movz	x9, #0xfc1d
+	movk	x9, #0x4804, lsl #16
+	movk	x9, #0xb832, lsl #32
+	movk	x9, #2, lsl #48
+	str	x9, [sp, #88]           /* t0[4] = 0x2b8324804fc1d */
+	add	x0, sp, #56             /* t0 */
+	add	x1, sp, #96             /* t1 */
+	add	x2, sp, #56             /* t0 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t1, t0) */
+	add	x0, sp, #96             /* t1 */
+	mov	x1, x22                 /* bit1 */
+	add	x2, sp, #96             /* t1 */
+	add	x3, sp, #56             /* t0 */
+	bl	SYMBOL(curve25519_5x51_select) /* t1 = select(bit1, t1, t0) */
+	mov	x0, x23                 /* out */
+	add	x1, sp, #96             /* t1 */
+	bl	SYMBOL(curve25519_5x51_absolute) /* out = absolute(t1) */
+	mov	x0, x21                 /* bit0 */
+	ldr	x23, [sp, #48]          /* restore */
+	.cfi_restore x23
+	ldp	x21, x22, [sp, #32]     /* restore */
+	.cfi_restore x21
+	.cfi_restore x22
+	ldp	x19, x20, [sp, #16]     /* restore */
+	.cfi_restore x19
+	.cfi_restore x20
+	ldp	x29, x30, [sp], #224    /* restore */
+	.cfi_restore x29
+	.cfi_restore x30
+	.cfi_def_cfa_offset 0
+	autiasp
+	.cfi_negate_ra_state
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_sqrt_ratio)
+
+/* curve25519_5x51_ladder_step
+ *
+ *     void curve25519_5x51_ladder_step(uint64_t out0[5], uint64_t out1[5], uint64_t out2[5], uint64_t out3[5], uint64_t bit, const uint64_t x1[5], const uint64_t x2[5], const uint64_t z2[5], const uint64_t x3[5], const uint64_t z3[5])
+ *
+ * out0, out1, out2, out3 = x2, z2, x3, z3 after one step of the ladder of RFC 7748, 5, before which (x2, z2) and
+ * (x3, z3) are swapped if bit  (modulo p)
+ * One bit of X25519: the points are swapped for bit 1, then (x2, z2) is doubled and (x3, z3) becomes their sum.
+ * x1 is the coordinate of their difference. RFC 7748, 5.
+ * in      bit: a bit, 0 or 1
+ * in      x1: limbs below 2^54
+ * in      x2, z2, x3, z3: limbs below 2^52
+ * out     out0, out1, out2, out3: limbs below 2^52
+ * args    out0 in x0, out1 in x1, out2 in x2, out3 in x3, bit in x4, x1 in x5, x2 in x6, z2 in x7, x3 on the
+ * stack, z3 on the stack
+ * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * saves   x29 x30 x19 x20 x21 x22 x23 x24 x25 x26
+ * stack   336 bytes, with what it calls
+ */
+	.globl	SYMBOL(curve25519_5x51_ladder_step)
+	HIDDEN(curve25519_5x51_ladder_step)
+	FUNCTION(curve25519_5x51_ladder_step)
+	.p2align	5
+SYMBOL(curve25519_5x51_ladder_step):
+	.cfi_startproc
+	paciasp
+	.cfi_negate_ra_state
+	stp	x29, x30, [sp, #-288]!  /* save */
+	.cfi_def_cfa_offset 288
+	.cfi_offset x29, -288
+	.cfi_offset x30, -280
+	stp	x19, x20, [sp, #16]     /* save */
+	.cfi_offset x19, -272
+	.cfi_offset x20, -264
+	stp	x21, x22, [sp, #32]     /* save */
+	.cfi_offset x21, -256
+	.cfi_offset x22, -248
+	stp	x23, x24, [sp, #48]     /* save */
+	.cfi_offset x23, -240
+	.cfi_offset x24, -232
+	stp	x25, x26, [sp, #64]     /* save */
+	.cfi_offset x25, -224
+	.cfi_offset x26, -216
+	add	x29, sp, #0             /* frame record */
+	mov	x26, x0                 /* out0 is kept */
+	mov	x25, x1                 /* out1 is kept */
+	mov	x24, x2                 /* out2 is kept */
+	mov	x23, x3                 /* out3 is kept */
+	mov	x19, x4                 /* bit is kept */
+	mov	x22, x5                 /* x1 is kept */
+	mov	x20, x6                 /* x2 is kept */
+	mov	x21, x7                 /* z2 is kept */
+	add	x0, sp, #80             /* t0                   x2, x3 = swap(bit, x2, x3) */
+	add	x1, sp, #120            /* t1 */
+	mov	x2, x19                 /* bit */
+	mov	x3, x20                 /* x2 */
+	ldr	x4, [sp, #288]          /* x3 */
+	bl	SYMBOL(curve25519_5x51_swap) /* t0, t1 = swap(bit, x2, x3) */
+	add	x0, sp, #160            /* t2                   z2, z3 = swap(bit, z2, z3) */
+	add	x1, sp, #200            /* t3 */
+	mov	x2, x19                 /* bit */
+	mov	x3, x21                 /* z2 */
+	ldr	x4, [sp, #296]          /* z3 */
+	bl	SYMBOL(curve25519_5x51_swap) /* t2, t3 = swap(bit, z2, z3) */
+	add	x0, sp, #240            /* t4                   a, b = add(x2, z2), sub(x2, z2) */
+	add	x1, sp, #80             /* t0 */
+	add	x2, sp, #160            /* t2 */
+	bl	SYMBOL(curve25519_5x51_add) /* t4 = add(t0, t2) */
+	add	x0, sp, #80             /* t0 */
+	add	x1, sp, #80             /* t0 */
+	add	x2, sp, #160            /* t2 */
+	bl	SYMBOL(curve25519_5x51_sub) /* t0 = sub(t0, t2) */
+	add	x0, sp, #160            /* t2                   da, cb = mul(sub(x3, z3), a), mul(add(x3, z3), b) */
+	add	x1, sp, #120            /* t1 */
+	add	x2, sp, #200            /* t3 */
+	bl	SYMBOL(curve25519_5x51_sub) /* t2 = sub(t1, t3) */
+	add	x0, sp, #160            /* t2 */
+	add	x1, sp, #160            /* t2 */
+	add	x2, sp, #240            /* t4 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t2, t4) */
+	add	x0, sp, #120            /* t1 */
+	add	x1, sp, #120            /* t1 */
+	add	x2, sp, #200            /* t3 */
+	bl	SYMBOL(curve25519_5x51_add) /* t1 = add(t1, t3) */
+	add	x0, sp, #120            /* t1 */
+	add	x1, sp, #120            /* t1 */
+	add	x2, sp, #80             /* t0 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t1 = mul(t1, t0) */
+	add	x0, sp, #200            /* t3                   z3 = mul(x1, sqr(sub(da, cb))) */
+	add	x1, sp, #160            /* t2 */
+	add	x2, sp, #120            /* t1 */
+	bl	SYMBOL(curve25519_5x51_sub) /* t3 = sub(t2, t1) */
+	add	x0, sp, #200            /* t3 */
+	add	x1, sp, #200            /* t3 */
+	bl	SYMBOL(curve25519_5x51_sqr) /* t3 = sqr(t3) */
+	mov	x0, x23                 /* out3 */
+	mov	x1, x22                 /* x1 */
+	add	x2, sp, #200            /* t3 */
+	bl	SYMBOL(curve25519_5x51_mul) /* out3 = mul(x1, t3) */
+	add	x0, sp, #160            /* t2                   x3 = sqr(add(da, cb)) */
+	add	x1, sp, #160            /* t2 */
+	add	x2, sp, #120            /* t1 */
+	bl	SYMBOL(curve25519_5x51_add) /* t2 = add(t2, t1) */
+	mov	x0, x24                 /* out2 */
+	add	x1, sp, #160            /* t2 */
+	bl	SYMBOL(curve25519_5x51_sqr) /* out2 = sqr(t2) */
+	add	x0, sp, #240            /* t4                   aa, bb = sqr(a), sqr(b) */
+	add	x1, sp, #240            /* t4 */
+	bl	SYMBOL(curve25519_5x51_sqr) /* t4 = sqr(t4) */
+	add	x0, sp, #80             /* t0 */
+	add	x1, sp, #80             /* t0 */
+	bl	SYMBOL(curve25519_5x51_sqr) /* t0 = sqr(t0) */
+	add	x0, sp, #120            /* t1                   e = sub(aa, bb) */
+	add	x1, sp, #240            /* t4 */
+	add	x2, sp, #80             /* t0 */
+	bl	SYMBOL(curve25519_5x51_sub) /* t1 = sub(t4, t0) */
+	add	x0, sp, #160            /* t2                   z2 = mul(e, add(aa, mul_small(e, 121665))) */
+	add	x1, sp, #120            /* t1 */
+	movz	x2, #0xdb41             /* c = 121665 */
+	movk	x2, #1, lsl #16
+	bl	SYMBOL(curve25519_5x51_mul_small) /* t2 = mul_small(t1, 121665) */
+	add	x0, sp, #160            /* t2 */
+	add	x1, sp, #240            /* t4 */
+	add	x2, sp, #160            /* t2 */
+	bl	SYMBOL(curve25519_5x51_add) /* t2 = add(t4, t2) */
+	mov	x0, x25                 /* out1 */
+	add	x1, sp, #120            /* t1 */
+	add	x2, sp, #160            /* t2 */
+	bl	SYMBOL(curve25519_5x51_mul) /* out1 = mul(t1, t2) */
+	mov	x0, x26                 /* out0                 return mul(aa, bb), z2, x3, z3 */
+	add	x1, sp, #240            /* t4 */
+	add	x2, sp, #80             /* t0 */
+	bl	SYMBOL(curve25519_5x51_mul) /* out0 = mul(t4, t0) */
+	ldp	x25, x26, [sp, #64]     /* restore */
+	.cfi_restore x25
+	.cfi_restore x26
+	ldp	x23, x24, [sp, #48]     /* restore */
+	.cfi_restore x23
+	.cfi_restore x24
+	ldp	x21, x22, [sp, #32]     /* restore */
+	.cfi_restore x21
+	.cfi_restore x22
+	ldp	x19, x20, [sp, #16]     /* restore */
+	.cfi_restore x19
+	.cfi_restore x20
+	ldp	x29, x30, [sp], #288    /* restore */
+	.cfi_restore x29
+	.cfi_restore x30
+	.cfi_def_cfa_offset 0
+	autiasp
+	.cfi_negate_ra_state
+	ret
+	.cfi_endproc
+	SIZE(curve25519_5x51_ladder_step)
 
 #if defined(__APPLE__)
 	.subsections_via_symbols

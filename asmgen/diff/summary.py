@@ -1,0 +1,170 @@
+"""Many kernels in one table: what each takes on each target, by us and by each set of compiler and flags."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from rich import box
+from rich.table import Table
+
+from asmgen.diff.classes import CAUSES
+from asmgen.diff.comparison import Comparison
+from asmgen.diff.figures import COLUMNS, Figures
+from asmgen.diff.job import How, by_script, case
+from asmgen.diff.sources import Set, Source, of_object, own_c, sets, sources
+from asmgen.function import Function
+from asmgen.work import each
+
+#: Cores that summaries are modelled on unless others are asked for.
+CORES = ("znver3", "neoverse-n1")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the summary: one routine. `figures` is None where it could not be compared, for which `problem` is the
+    reason; `products` are (matched, all) of ours, `unmatched` the lines without a counterpart by cause, ours first."""
+
+    kernel: str
+    target: str
+    name: str
+    figures: Figures | None
+    products: tuple[int, int] = (0, 0)
+    unmatched: tuple[Mapping[str, int], Mapping[str, int]] = field(default_factory=lambda: ({}, {}))
+    outcome: str = ""
+    problem: str = ""
+
+
+def summarize(functions: Sequence[Function], targets: Sequence[str], how: How) -> Iterator[Entry]:
+    """Compare everything with everything, over the machine's cores. Listings and pages need more: see `case`."""
+    how = replace(how, cores=how.cores or CORES)
+    if how.wishes.against or how.wishes.since:
+        for function, target in ((function, target) for target in targets for function in functions):
+            yield from _entries(function, target, sources([function], target, how.wishes), how)
+        return
+    known = {target: sets(how.wishes, target) for target in targets}
+    groups = list(by_script(functions))
+    texts = list(each(own_c, groups))
+    wanted = [(group, *made, target, one) for group, made in zip(groups, texts, strict=True)
+              for target in targets for one in known[target]]  # fmt: skip
+    with ThreadPoolExecutor(2) as pool:
+        objects = list(pool.map(lambda job: job[4].compile(job[1], job[2]), wanted))
+    found: dict[tuple[str, str], list[Source]] = {}
+    for (group, _, name, target, one), data in zip(wanted, objects, strict=True):
+        found.setdefault((group[0].file, target), []).append(of_object(one, data, name, target))
+    jobs = [(function, target) for function in functions for target in targets]
+    for entries in each(partial(_job, found, how), jobs):
+        yield from entries
+
+
+def _job(found: Mapping[tuple[str, str], list[Source]], how: How, job: tuple[Function, str]) -> list[Entry]:
+    function, target = job
+    return list(_entries(function, target, found.get((function.file, target), []), how))
+
+
+def _entries(function: Function, target: str, others: Sequence[Source], how: How) -> Iterator[Entry]:
+    """Ours, then each of the others, those of equal code too."""
+    made = case(function, target, others, how)
+    kernel = f"{function.signature.script}.{function.signature.kernel}"
+    yield Entry(kernel, target, "asmgen", made.ours.figures)
+    for one, verdict in zip(made.comparisons, made.verdicts, strict=True):
+        entry = _entry(kernel, target, one, verdict.outcome)
+        yield entry
+        yield from (replace(entry, name=name) for name in made.equal.get(entry.name, ()))
+    for failed in made.failed:
+        yield Entry(kernel, target, failed.name, None, problem=failed.reason)
+
+
+def _entry(kernel: str, target: str, made: Comparison, outcome: str) -> Entry:
+    problem = made.same.first.reason if made.same and made.same.first else ""
+    return Entry(
+        kernel, target, made.theirs.body.name, made.theirs.figures, made.matched(0, "products"),
+        (made.unmatched(0), made.unmatched(1)), outcome, problem,
+    )  # fmt: skip
+
+
+# What is printed.
+
+Cells = Sequence[Sequence[str]]
+
+
+def lines(entries: Sequence[Entry]) -> Cells:
+    """Heads, then a row a routine."""
+    cores = list(dict.fromkeys(core for entry in entries if entry.figures for core in entry.figures.cycles))
+    heads = ["kernel", "target", "by", "insns", *(name for name, _ in COLUMNS), "bytes", "chain", *cores, "matched", ""]
+    return [heads, *(_row(entry, cores) for entry in entries)]
+
+
+def _row(entry: Entry, cores: Sequence[str]) -> list[str]:
+    figures = entry.figures
+    if figures is None:
+        first = entry.problem.splitlines()[0]
+        return [entry.kernel, entry.target, entry.name, *([""] * (len(COLUMNS) + 4 + len(cores))), first]
+    ours = entry.name == "asmgen"
+    return [
+        entry.kernel, entry.target, entry.name, str(figures.instructions),
+        *(str(figures.column(name)) for name, _ in COLUMNS), str(figures.size), str(figures.chain),
+        *(f"{figures.cycles[core]:.1f}" if core in figures.cycles else "" for core in cores),
+        "" if ours or not entry.products[1] else f"{entry.products[0]}/{entry.products[1]}",
+        "" if ours else entry.problem or entry.outcome,
+    ]  # fmt: skip
+
+
+def totals(entries: Sequence[Entry]) -> Cells:
+    """For each target and set: kernels, products matched, how often we are ahead, instructions in all."""
+    heads = ["target", "by", "kernels", "products matched", "part", "instructions, ours", "theirs", "ahead", "even",
+             "behind", "mixed", "not the same"]  # fmt: skip
+    ours = {(entry.kernel, entry.target): entry.figures for entry in entries if entry.name == "asmgen"}
+    rows = []
+    for target, name in _groups(entries):
+        mine = [e for e in entries if (e.target, e.name) == (target, name) and e.figures is not None]
+        matched, products = (sum(entry.products[index] for entry in mine) for index in (0, 1))
+        outcomes = Counter(entry.outcome for entry in mine)
+        own = [figures for entry in mine if (figures := ours.get((entry.kernel, target))) is not None]
+        rows.append([
+            target, name, str(len(mine)), f"{matched} of {products}", f"{matched / products:.1%}" if products else "",
+            str(sum(figures.instructions for figures in own)),
+            str(sum(entry.figures.instructions for entry in mine if entry.figures)),
+            *(str(outcomes[outcome]) for outcome in ("ahead", "even", "behind", "mixed", "different")),
+        ])  # fmt: skip
+    return [heads, *rows]
+
+
+def rest(entries: Sequence[Entry]) -> Cells:
+    """For each cause how many instructions have no counterpart: ours / theirs for each target and set."""
+    groups = _groups(entries)
+    heads = ["cause, ours / theirs", *(f"{target} {name}" for target, name in groups)]
+    counted: dict[tuple[str, str], tuple[Counter[str], Counter[str]]] = {key: (Counter(), Counter()) for key in groups}
+    for entry in entries:
+        for side, counts in enumerate(entry.unmatched if (entry.target, entry.name) in counted else ()):
+            counted[entry.target, entry.name][side].update(counts)
+    return [heads, *([cause, *(f"{mine[cause]} / {theirs[cause]}" for mine, theirs in counted.values())]
+                     for cause in CAUSES if any(one[cause] for pair in counted.values() for one in pair))]  # fmt: skip
+
+
+def _groups(entries: Sequence[Entry]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((entry.target, entry.name) for entry in entries if entry.name != "asmgen"))
+
+
+def as_table(cells: Cells) -> Table:
+    """For a terminal."""
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for index, head in enumerate(cells[0]):
+        table.add_column(head, justify="left" if not index or head in ("target", "by", "") else "right")
+    for row in cells[1:]:
+        table.add_row(*row)
+    return table
+
+
+def as_markdown(cells: Cells) -> str:
+    """For a document."""
+    heads, *rows = cells
+    left = [not index or head in ("target", "by", "") for index, head in enumerate(heads)]
+    rule = ["---" if each_left else "---:" for each_left in left]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows)) + "\n"
+
+
+__all__ = ["Entry", "Set", "as_markdown", "as_table", "lines", "rest", "summarize", "totals"]
