@@ -324,14 +324,14 @@ def chain(what: str) -> None:
 @click.option("--layout", default="", metavar="ARGS", help="Its arguments, such as \"out, a:4x64, b:4x64\".")
 @click.option("--since", default="", metavar="REV", help="Our file in out/ at a git revision.")
 @click.option("--core", "cores", multiple=True, metavar="NAME", help="A core to model; repeatable.")
-@click.option("--vectors", default=2048, show_default=True, type=click.IntRange(1), help="Inputs to compare on.")
+@click.option("--vectors", type=click.IntRange(1), help="Inputs to compare on: 2048, in a summary 256.")
 @click.option("--seed", default=1, show_default=True, type=int, help="Same seed, same inputs.")
 @click.option("--summary", is_flag=True, help="One table, without listings.")
 @click.option("--json", "as_json", is_flag=True, help="All of it for programs.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one page that needs nothing else.")
 def diff(
     selectors: tuple[str, ...], target: str, features: str, every: bool, compilers: tuple[str, ...],
-    flags: tuple[str, ...], against: tuple[str, ...], layout: str, since: str, cores: tuple[str, ...], vectors: int,
+    flags: tuple[str, ...], against: tuple[str, ...], layout: str, since: str, cores: tuple[str, ...], vectors: int | None,
     seed: int, summary: bool, as_json: bool, html: Path | None,
 ) -> None:  # fmt: skip
     """Our assembly beside what compilers make of our C, or beside anybody's code of the same function.
@@ -344,6 +344,6 @@ def diff(
     if not selectors and not every:
         raise UsageError("diff needs a kernel", hint="asmgen diff curve25519_5x51.mul, or --all")
     wishes = command.Wishes(compilers, flags, against, since, layout, features)
-    how = command.How(wishes, vectors, seed, cores)
+    how = command.How(wishes, vectors or (256 if summary else 2048), seed, cores)
     targets = targets_of(target, features)
     sys.exit(command.run(selectors, targets, how, html=html, as_text=not as_json, summary=summary))

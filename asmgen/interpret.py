@@ -179,12 +179,12 @@ def run(
     names = {register.name: register for register in _registers(program.items)}
     for name, value in zip(rules.arguments, arguments, strict=False):
         machine.registers[names.get(name, Register(name, 0))] = value
-    kept: dict[Register, int] = {}
+    kept: dict[Register | Virtual, int] = {}
     if isinstance(program, Code):
         stack = names.get(_STACK_POINTERS[target], Register(_STACK_POINTERS[target], 0))
         kept = {names[name]: _POISON ^ index for index, name in enumerate((*rules.preserved, "x30")) if name in names}
-        machine.registers.update({**kept, stack: _STACK})
         kept[stack] = _STACK
+        machine.registers.update(kept)
         for index in range(len(rules.arguments), len(arguments)):
             machine.memory[_STACK + rules.stack_argument(index)] = arguments[index]
         returns = program.signature.returns_bit

@@ -227,7 +227,8 @@ class Exact(int):
             count = _traced_count() or needed
         if count < needed:
             raise here(
-                f"{int(self):#x} is too much for {count} word{'s' * (count != 1)}", "take more words, or reduce it before"
+                f"{int(self):#x} is too much for {count} word{'s' * (count != 1)}",
+                "take more words, or reduce it before",
             )
         return self.cut([64] * count)
 

@@ -30,7 +30,7 @@ def sums(columns: Sequence[Column], positions: Sequence[int]) -> list[int]:
     for index, position in enumerate(positions):
         total += (limbs & _comb(words, rows) << 64 * index) >> 64 * index - position
     memory = total.to_bytes(8 * words * rows, "little")
-    return list(map(int.from_bytes, _slots(words, rows).unpack(memory), repeat("little")))
+    return list(map(int.from_bytes, _slots(words, rows).unpack(memory), repeat("little")))  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=64)

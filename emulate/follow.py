@@ -23,7 +23,7 @@ from emulate.machine import EmulationError, Fault, Machine
 
 unicorn: Any = _unicorn
 
-#: Instructions of one call that are followed.
+#: Instructions of one call that are followed unless the caller says otherwise.
 LIMIT = 400_000
 
 _WORDS = {
@@ -44,6 +44,16 @@ class Broken(EmulationError):
     def __init__(self, symbol: str, fault: Fault) -> None:
         super().__init__(f"{symbol}: {fault}")
         self.fault = fault
+
+
+class TooLong(AsmgenError):
+    """A call that goes on for more instructions than are to be followed."""
+
+    def __init__(self, symbol: str, limit: int) -> None:
+        super().__init__(
+            f"{symbol} does not return within {limit:,} instructions",
+            hint="a smaller count, or a routine that does less",
+        )
 
 
 @dataclass(frozen=True)
@@ -74,12 +84,17 @@ class Walk:
 
 
 def follow(
-    machine: Machine, calls: Sequence[Sequence[Input]], *, vectors: bool = False, end: int | None = None
+    machine: Machine,
+    calls: Sequence[Sequence[Input]],
+    *,
+    vectors: bool = False,
+    end: int | None = None,
+    limit: int = LIMIT,
 ) -> list[Walk]:
     """Follow calls with buffers of their own; instructions from `end` bytes of the code on are left out.
 
     With `vectors` the vector registers are read too. Raises Broken for what breaks the contract with the caller,
-    AsmgenError for a call that goes on for more than LIMIT instructions.
+    TooLong for a call that goes on for more than `limit` instructions.
     """
     registers = [*_WORDS[machine.target], *(_VECTORS[machine.target] if vectors else ())]
     count = len(_WORDS[machine.target])
@@ -102,7 +117,7 @@ def follow(
         read(handle, ids, pointers, length)
         offsets.append(address - layout.CODE)
         states.append(tuple(buffer))
-        if len(offsets) > LIMIT:
+        if len(offsets) > limit:
             uc.emu_stop()
 
     def touch(uc: Any, access: int, address: int, size: int, value: int, user: object) -> None:
@@ -121,11 +136,8 @@ def follow(
             engine.uc.emu_start(machine.driver.starts[0], layout.DRIVER)
         except unicorn.UcError as error:
             raise Broken(machine.signature.symbol, machine._explain(engine.uc, error, block, 0)) from None
-        if len(offsets) > LIMIT:
-            raise AsmgenError(
-                f"{machine.signature.symbol} does not return within {LIMIT:,} instructions",
-                hint="a smaller count, or a routine that does less",
-            )
+        if len(offsets) > limit:
+            raise TooLong(machine.signature.symbol, limit)
         final = len(offsets) - 1  # the return, after which the driver goes on
         walks.append(Walk(offsets, states, {i: a for i, a in accesses.items() if i < final}, places))
     return walks

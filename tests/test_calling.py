@@ -124,7 +124,7 @@ def test_frames(programs: list[Program], target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_stack_is_wiped(programs: list[Program], target: str) -> None:
-    """With `wipe`, nothing but zeros where slots and the frames of called routines were; without it there is something."""
+    """With `wipe`, zeros where slots and frames of called routines were; without it there is something."""
     dirty = 0
     for program in programs:
         codes = routines(program, Options(target))

@@ -11,12 +11,13 @@ from asmgen.diff import calls, mca
 from asmgen.diff.align import Matches, rows
 from asmgen.diff.body import Body
 from asmgen.diff.classes import CAUSES, causes
-from asmgen.diff.figures import Figures, chain, figures, kinds, live
+from asmgen.diff.figures import Figures, chain, figures, kinds, live, standing
 from asmgen.diff.layout import Layout
 from asmgen.diff.lines import Line
 from asmgen.diff.same import Sameness, same
 from asmgen.diff.steps import Run, runs
 from asmgen.function import Function
+from emulate.follow import LIMIT, TooLong
 from emulate.inputs import Input
 
 #: Calls that differ only in secrets.
@@ -48,12 +49,12 @@ class Side:
     @cached_property
     def depths(self) -> list[int]:
         """The cycle in which each step of the usual path is done, by dependences alone."""
-        return [cycle for cycle, _ in chain(self.body.target, self.runs[0])]
+        return [cycle for cycle, _ in chain(self.body.target, self.runs[0])] if self.runs else []
 
     @cached_property
     def pressure(self) -> list[int]:
         """Live registers before each step of the usual path."""
-        return live(self.body.target, self.runs[0].steps)
+        return live(self.body.target, self.runs[0].steps) if self.runs else []
 
     @property
     def varies(self) -> bool:
@@ -61,15 +62,20 @@ class Side:
         return any(run.varies for run in self.runs)
 
 
-def follow(function: Function, body: Body, layout: Layout | None = None) -> Side:
-    """Follow a routine on the kernel's inputs, which are the same for every routine."""
-    groups = calls.groups(function.signature, FEW)
-    taken = _given(function, groups, layout)
-    first = runs(body, taken[:1])
-    count = CALLS if len(first[0].steps) <= LONG else FEW
-    groups = calls.groups(function.signature, count)
-    followed = runs(body, _given(function, groups, layout))
-    return Side(body, followed, kinds(followed), figures(body.target, followed))
+def follow(function: Function, body: Body, layout: Layout | None = None, limit: int = LIMIT) -> Side:
+    """Follow a routine on the kernel's inputs, which are the same for every routine.
+
+    What takes more than `limit` instructions a call is not followed: its lines are counted as they stand.
+    """
+    for count, most in ((CALLS, LONG), (FEW, limit)):
+        try:
+            followed = runs(body, _given(function, calls.groups(function.signature, count), layout), min(most, limit))
+        except TooLong:
+            continue
+        return Side(body, followed, kinds(followed), figures(body.target, followed))
+    start, end, _ = body.function_at(body.entry if body.start is None else body.start)
+    lines = {at: line for at, line in body.lines.items() if start <= at < end}
+    return Side(body, [], {at: line.kind for at, line in lines.items()}, standing(list(lines.values())))
 
 
 def _given(function: Function, groups: Sequence[Group], layout: Layout | None) -> list[list[tuple[Input, ...]]]:
@@ -109,6 +115,9 @@ class Comparison:
 
 def compare(ours: Side, theirs: Side, sameness: Sameness | None) -> Comparison:
     """Match two routines that were followed on the same calls."""
+    if not ours.runs or not theirs.runs:
+        apart = tuple(rows(list(ours.lines), list(theirs.lines), {}))
+        return Comparison(ours, theirs, sameness, ({}, {}), ({}, {}), apart)
     matches = Matches()
     steps = [matches.add(mine.steps, yours.steps) for mine, yours in zip(ours.runs, theirs.runs, strict=True)]
     partners = tuple({at: found for at in each.kinds if (found := matches.of(side, at))}
@@ -125,7 +134,11 @@ def compare(ours: Side, theirs: Side, sameness: Sameness | None) -> Comparison:
 
 def modelled(sides: Sequence[Side], cores: Sequence[str]) -> list[Side]:
     """The sides, of one target, with their modelled cycles."""
-    tables = mca.table(sides[0].body.target, cores, [side.runs[0] for side in sides])
+    followed = [side for side in sides if side.runs]
+    if not followed:
+        return list(sides)
+    found = iter(mca.table(sides[0].body.target, cores, [side.runs[0] for side in followed]))
+    tables = [next(found) if side.runs else {} for side in sides]
     return [
         replace(side, figures=replace(side.figures, cycles=table)) for side, table in zip(sides, tables, strict=True)
     ]

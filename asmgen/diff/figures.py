@@ -44,6 +44,11 @@ class Figures:
     live: int
     cycles: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def cost(self) -> int:
+        """What routines are held against each other by where no cycles are modelled."""
+        return self.executed or self.instructions
+
     def column(self, name: str) -> int:
         """The number in a column of the tables."""
         return sum(self.classes.get(each, 0) for each in dict(COLUMNS)[name])
@@ -74,6 +79,13 @@ def figures(target: str, runs: Sequence[Run]) -> Figures:
         links=last[1],
         live=max(pressure, default=0),
     )
+
+
+def standing(lines: Sequence[Line]) -> Figures:
+    """Count lines as they stand, executed or not."""
+    counted = Counter(line.kind for line in lines)
+    classes = {kind: counted[kind] for kind in CLASSES if counted[kind]}
+    return Figures(len(lines), classes, sum(line.size for line in lines), 0, 0, 0, 0)
 
 
 def chain(target: str, run: Run) -> list[tuple[int, int]]:

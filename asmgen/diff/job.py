@@ -13,6 +13,7 @@ from asmgen.diff.verdict import Verdict, verdict
 from asmgen.errors import AsmgenError, UsageError
 from asmgen.function import Function
 from asmgen.passes import Options
+from emulate.follow import LIMIT
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class How:
     seed: int = 1
     cores: tuple[str, ...] = ()
     model: bool = True
+    limit: int = LIMIT  #: instructions of a call that are followed
 
 
 @dataclass(frozen=True)
@@ -66,14 +68,12 @@ def _cost(made: Comparison) -> float:
     figures = made.theirs.figures
     mine = made.ours.figures
     shared = [each for each in mine.cycles if each in figures.cycles]
-    return (
-        sum(figures.cycles[each] / mine.cycles[each] for each in shared) / len(shared) if shared else figures.executed
-    )
+    return sum(figures.cycles[each] / mine.cycles[each] for each in shared) / len(shared) if shared else figures.cost
 
 
 def case(function: Function, target: str, sources: Sequence[Source], how: How) -> Case:
     """Compare a kernel's routine with each source."""
-    mine = follow(function, ours(function, Options(target, how.wishes.features)))
+    mine = follow(function, ours(function, Options(target, how.wishes.features)), limit=how.limit)
     own_c = not how.wishes.against and not how.wishes.since
     sides: list[Side] = [mine]
     failed = []
@@ -86,7 +86,7 @@ def case(function: Function, target: str, sources: Sequence[Source], how: How) -
             if first != body.name:
                 equal[first] = (*equal.get(first, ()), body.name)
                 continue
-            sides.append(follow(function, body, layout_of(function.signature, how.wishes)))
+            sides.append(follow(function, body, layout_of(function.signature, how.wishes), how.limit))
         except UsageError:
             raise
         except AsmgenError as error:

@@ -52,12 +52,10 @@ class Run:
     varies: bool
 
 
-def regions(address: int) -> str:
-    """What lies at an address: `stack`, `arguments`, `buffer` or `constants`."""
-    if layout.STACK <= address < layout.SP:
-        return "stack"
-    if layout.SP <= address < layout.STACK + layout.STACK_SIZE:
-        return "arguments"
+def regions(address: int, top: int = layout.SP) -> str:
+    """What lies at an address: `stack`, `arguments` from `top` of it on, `buffer` or `constants`."""
+    if layout.STACK <= address < layout.STACK + layout.STACK_SIZE:
+        return "stack" if address < top else "arguments"
     return "buffer" if layout.SLOTS <= address < layout.JUNK else "constants"
 
 
@@ -70,14 +68,17 @@ def is_address(value: int) -> bool:
     )
 
 
-def runs(body: Body, groups: Sequence[Sequence[Sequence[Input]]]) -> list[Run]:
-    """Follow the routine through groups of calls that differ only in secrets."""
+def runs(body: Body, groups: Sequence[Sequence[Sequence[Input]]], limit: int) -> list[Run]:
+    """Follow the routine through groups of calls that differ only in secrets.
+
+    Raises TooLong for a call of more than `limit` instructions, AsmgenError for one that does what it may not.
+    """
     known: dict[int, Line] = {}
     vectors = any(name in VECTORS[body.target] for line in body.lines.values() for name in line.writes)
     made = []
     for calls in groups:
         try:
-            walks = follow(body.machine, calls, vectors=vectors, end=body.thunk)
+            walks = follow(body.machine, calls, vectors=vectors, end=body.thunk, limit=limit)
         except Broken as error:
             raise AsmgenError(
                 f"{body.name} as {body.signature.symbol} on {body.target}: {body.explain(error.fault)}",
@@ -111,6 +112,7 @@ class _Context:
         self.walks = walks
         self.places = walks[0].places
         self.stack_pointer = STACK_POINTER[body.target]
+        self.top = walks[0].states[0][self.places[self.stack_pointer]]
         self.flags = self.places["rflags" if body.target == "amd64" else "nzcv"]
         self.vectors = frozenset(VECTORS[body.target])
         given = {walks[0].states[0][self.places[name]] for name in rules.arguments}
@@ -118,11 +120,10 @@ class _Context:
             walks[0].states[0][self.places[name]] for name in (*rules.preserved, *rules.changed, rules.frame_pointer)
         }
         self.kept = junk - given  # what registers held for the caller
-        self.link = "x30" if body.target == "arm64" else ""
 
     def step(self, index: int, line: Line) -> Step:
         accesses = self.walks[0].accesses.get(index, [])
-        where = {regions(access.address) for access in accesses}
+        where = {regions(access.address, self.top) for access in accesses}
         written = [access for access in accesses if access.write]
         values = self._written(index, line)
         kind = self._kind(index, line, where, bool(written), values)

@@ -21,6 +21,8 @@ from asmgen.work import each
 
 #: Cores that summaries are modelled on unless others are asked for.
 CORES = ("znver3", "neoverse-n1")
+#: Instructions of a call beyond which routines are only counted and compared by their results: programs, mostly.
+LONGEST = 3000
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Entry:
 
 def summarize(functions: Sequence[Function], targets: Sequence[str], how: How) -> Iterator[Entry]:
     """Compare everything with everything, over the machine's cores. Listings and pages need more: see `case`."""
-    how = replace(how, cores=how.cores or CORES)
+    how = replace(how, cores=how.cores or CORES, limit=min(how.limit, LONGEST))
     if how.wishes.against or how.wishes.since:
         for function, target in ((function, target) for target in targets for function in functions):
             yield from _entries(function, target, sources([function], target, how.wishes), how)

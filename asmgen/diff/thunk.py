@@ -24,17 +24,20 @@ def wrapped(body: Body, arguments: Sequence[Argument] | None = None) -> Body:
     count = len(body.signature.parameters)
     order = list(range(count)) if arguments is None else list(arguments)
     foreign = body.target == "arm64" and any("x18" in line.writes for line in body.lines.values())
-    if order == list(range(count)) and not foreign:
+    moved = order != list(range(count))
+    if not moved and not foreign:
         return body
     registers = convention(None, body.target).arguments
-    if max(len(order), count) > (6 if body.target == "amd64" else len(_SCRATCH)):
-        if arguments is None:
-            return body
+    if moved and max(len(order), count) > (6 if body.target == "amd64" else len(_SCRATCH)):
         raise UsageError("--layout is for functions whose arguments are all in registers", hint="leave it out")
     place = -(-len(body.code) // 16) * 16
-    make = {"amd64": _amd64, "arm64": _arm64}[body.target]
-    code = body.code.ljust(place, b"\0") + make(order, registers, place, body.entry)
-    return replace(body, code=code, entry=place, start=body.entry, thunk=place)
+    if body.target == "amd64":
+        code = _amd64(order, registers, place, body.entry)
+    else:
+        code = _arm64(order if moved else [], max(0, count - len(registers)), place, body.entry)
+    made = replace(body, code=body.code.ljust(place, b"\0") + code, entry=place, start=body.entry, thunk=place)
+    made.__dict__["lines"] = body.lines  # the same, and dear
+    return made
 
 
 def _amd64(order: Sequence[Argument], registers: Sequence[str], place: int, entry: int) -> bytes:
@@ -56,8 +59,8 @@ def _short(opcode: int, register: str) -> bytes:
     return (b"\x41" if number > 7 else b"") + bytes((opcode | number & 7,))
 
 
-def _arm64(order: Sequence[Argument], registers: Sequence[str], place: int, entry: int) -> bytes:
-    """Keep x18 and x30, copy all arguments aside and back in their new order, and call."""
+def _arm64(order: Sequence[Argument], stacked: int, place: int, entry: int) -> bytes:
+    """Keep x18 and x30, copy arguments aside and back in their new order, those on the stack below, and call."""
     words = [0xA9BF7BF2]  # stp x18, x30, [sp, #-16]!
     for scratch, given in zip(_SCRATCH, order, strict=False):
         if isinstance(given, int):
@@ -67,6 +70,15 @@ def _arm64(order: Sequence[Argument], registers: Sequence[str], place: int, entr
             words.append(0xAA0003E0 | scratch << 16 | to)
         else:
             words += [0xD2800000 | (given[0] & 0xFFFF) << 5 | to, 0xF2A00000 | (given[0] >> 16) << 5 | to]  # movz, movk
+    room = -(-stacked // 2) * 16
+    if room:
+        words.append(0xD10003FF | room << 10)  # sub sp, sp, #room
+        for index in range(stacked):
+            words.append(0xF94003E9 | (room + 16 + 8 * index) // 8 << 10)  # ldr x9, [sp, #...]
+            words.append(0xF90003E9 | index << 10)  # str x9, [sp, #8 * index]
     distance = (entry - place) // 4 - len(words)
-    words += [0x94000000 | distance & 0x3FFFFFF, 0xA8C17BF2, 0xD65F03C0]  # bl; ldp x18, x30, [sp], #16; ret
+    words.append(0x94000000 | distance & 0x3FFFFFF)  # bl
+    if room:
+        words.append(0x910003FF | room << 10)  # add sp, sp, #room
+    words += [0xA8C17BF2, 0xD65F03C0]  # ldp x18, x30, [sp], #16; ret
     return b"".join(word.to_bytes(4, "little") for word in words)

@@ -58,9 +58,9 @@ def _conclusion(made: Comparison, name: str, own_c: bool) -> tuple[str, str]:
         behind = [each for each, ratio in zip(shared, ratios, strict=True) if ratio < 1 - TIE]
         measure = "in modelled cycles"
     else:
-        ratio = yours.executed / mine.executed
+        ratio = yours.cost / mine.cost if mine.executed and yours.executed else yours.instructions / mine.instructions
         ahead, behind = (["here"] if ratio > 1 + TIE else []), (["here"] if ratio < 1 - TIE else [])
-        measure = "in instructions executed"
+        measure = "in instructions"
     if ahead and behind:
         return "mixed", f"Neither wins: asmgen is ahead on {_list(ahead)}, {name} on {_list(behind)}."
     if ahead:
@@ -93,7 +93,9 @@ def _counts(made: Comparison, name: str) -> str:
     less = yours.instructions - mine.instructions
     word = f"{abs(less)} {'fewer' if less > 0 else 'more'}" if less else "as many"
     executed = ""
-    if mine.executed != mine.instructions or yours.executed != yours.instructions:
+    if not mine.executed or not yours.executed:
+        executed = "; what a call executes is too long to be followed, so these are counted as they stand"
+    elif mine.executed != mine.instructions or yours.executed != yours.instructions:
         executed = f"; executed in the usual call {mine.executed:,} against {yours.executed:,}"
     return (
         f"asmgen takes {mine.instructions} instructions ({mine.size} bytes), {name} {yours.instructions} "
@@ -116,7 +118,7 @@ def _classes(made: Comparison, name: str) -> Iterator[str]:
     if parts:
         yield f"{name} has {', and '.join(parts)}."
     matched, products = made.matched(0, "products")
-    if products:
+    if products and made.ours.runs and made.theirs.runs:
         yield f"{matched} of our {products} products are products or sums of theirs, by value."
     unmatched = made.unmatched(1)
     if unmatched:

@@ -239,7 +239,8 @@ class Builder:
         """
         result = list(total) + [0] * (size - len(total))
         row = list(row)
-        # A lone carry further up becomes a word now, while it is still in its flag: the chain brings a carry of its own.
+        # A lone carry further up becomes a word now, while it is still in its flag: the chain brings a carry of its
+        # own.
         for i in range(offset + 1, size):
             if i - offset < len(row):
                 result[i], row[i - offset] = self.as_word(result[i]), self.as_word(row[i - offset])

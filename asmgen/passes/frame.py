@@ -154,7 +154,9 @@ def _arm64(
     size = _rounded(8 * (outgoing + len(saved) + slots), rules.stack_alignment)
     pairs = [tuple(saved[start : start + 2]) for start in range(0, len(saved), 2)]
     reach = _PAIR_REACH if pairs and len(pairs[0]) == 2 else _SINGLE_REACH
-    before: list[Item] = [target.make("paciasp", link), Cfi(".cfi_negate_ra_state")] if signed else [target.make("bti_c")]
+    before: list[Item] = (
+        [target.make("paciasp", link), Cfi(".cfi_negate_ra_state")] if signed else [target.make("bti_c")]
+    )
     after: list[Item] = []
     moved = [Cfi(f".cfi_def_cfa_offset {size}")]
     back = [Cfi(".cfi_def_cfa_offset 0")]
@@ -169,7 +171,11 @@ def _arm64(
         at = 8 * outgoing + 16 * index
         places = [Cfi(f".cfi_offset {register.name}, {at + 8 * half - size}") for half, register in enumerate(pair)]
         if index == 0 and not apart:
-            before += [target.make(f"st{verb}_pre", *pair, stack, Memory(stack, -size), -size, note="save"), *moved, *places]
+            before += [
+                target.make(f"st{verb}_pre", *pair, stack, Memory(stack, -size), -size, note="save"),
+                *moved,
+                *places,
+            ]
             after = [target.make(f"ld{verb}_post", *pair, stack, Memory(stack), size, note="restore"), *restored, *back]
         else:
             before += [target.make(f"st{verb}", *pair, Memory(stack, at), note="save"), *places]

@@ -232,6 +232,7 @@ class _Lowering:
         total = self.crossed(words, count)
         total = total + [0] * (count - len(total))
         doubled = self.build.chain(total, total[1:], 1, count, False)
+        doubled[-1] = self.build.as_word(doubled[-1])  # before products, which may leave no flag as it is
         squares: list[Part] = []
         for word in words:
             squares += self.build.product(word, word, 2, MASK**2)

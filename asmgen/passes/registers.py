@@ -211,7 +211,8 @@ class Registers:
                 self.forget(value)
 
     def drop_pointers(self, values: Iterable[Virtual], position: int) -> None:
-        """Forget pointers that were used, or whose words were, when all words still needed are in registers or slots."""
+        """Forget pointers that were used, or whose words were, when all words still needed are in registers or
+        slots."""
         for value in values:
             home = self.context.homes.get(value)
             pointer = home.base if home is not None else value

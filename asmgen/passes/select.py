@@ -176,6 +176,14 @@ class Selector:
             assert held is not None
         return held.inverted != wanted.inverted
 
+    def known_word(self, op: Op) -> bool:
+        """Whether the word that a bit is wanted as is there already, because the bit was saved."""
+        held, out = self.resolve(op.ins[0]), op.outs[0]
+        if held.inverted or held.bit not in self.saved_bits or not isinstance(out, Word):
+            return False
+        self.virtuals[out] = self.saved_bits[held.bit]
+        return True
+
     def busy(self) -> bool:
         """Whether a flag holds a bit that is still to be read."""
         return any(

@@ -284,6 +284,8 @@ class Amd64(Selector):
         self.emit("cmovnc_rr" if inverted else "cmovc_rr", self.tied(y, self.result(op.outs[0])), self.register(x))
 
     def op_word(self, op: Op) -> None:
+        if self.known_word(op):
+            return
         inverted = self.fetch(op.ins[0])
         out = self.result(op.outs[0])
         held = self.flags["CF"]

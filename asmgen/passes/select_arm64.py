@@ -223,6 +223,8 @@ class Arm64(Selector):
         self.emit(name, self.result(op.outs[0]), self.operand(x), self.operand(y))
 
     def op_word(self, op: Op) -> None:
+        if self.known_word(op):
+            return
         name = "cset_cc" if self.fetch(op.ins[0]) else "cset_cs"
         self.emit(name, self.result(op.outs[0]))
 

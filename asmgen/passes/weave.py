@@ -58,7 +58,9 @@ def two_flag_rows(program: Program, saved: Collection[Bit]) -> Rows:
                 continue
             taken = [term for run in runs for term in run[0].ins if isinstance(term, Bit)]
             word = tests.get(taken[0]) if taken else None
-            if not taken or (len(taken) == 1 and taken[0] in runs[0][0].ins and word is not None and not isinstance(word, Bit)):
+            if not taken or (
+                len(taken) == 1 and taken[0] in runs[0][0].ins and word is not None and not isinstance(word, Bit)
+            ):
                 rows.numbers.add(number)
                 rows.begins[runs[0][0]] = None if word is None or isinstance(word, Bit) else (taken[0], word)
                 rows.second.update((op, op in runs[1]) for op in sums)

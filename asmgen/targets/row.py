@@ -37,7 +37,8 @@ class Virtual(NamedTuple):
 
 @dataclass(frozen=True)
 class Tied:
-    """Before allocation, what stands in an INOUT place: the value that is read and the new one that takes its register."""
+    """Before allocation, what stands in an INOUT place: the value that is read and the new one that takes its
+    register."""
 
     source: Virtual
     target: Virtual
@@ -73,10 +74,11 @@ Operand = Register | Virtual | Tied | Memory | Label | int
 class Slot:
     """One operand of a row.
 
-    Kinds: `r64`, `r32`, `r8` registers (32-bit writes clear the upper half, 8-bit writes keep it; `r64z` and `r32z` also admit
-    the zero register on arm64; `rsp` in `r64s` forms), `m64`, `m8` memory that is read or written according to the role,
-    `addr` memory whose address is the value (lea, and the pairs of ldp/stp are `m128`), `imm` with its legal `values`,
-    `label`. `fixed` names the one register that may stand here; an operand with `implicit` is not printed.
+    Kinds: `r64`, `r32`, `r8` registers (32-bit writes clear the upper half, 8-bit writes keep it; `r64z` and `r32z`
+    also admit the zero register on arm64; `rsp` in `r64s` forms), `m64`, `m8` memory that is read or written
+    according to the role, `addr` memory whose address is the value (lea, and the pairs of ldp/stp are `m128`), `imm`
+    with its legal `values`, `label`. `fixed` names the one register that may stand here; an operand with `implicit`
+    is not printed.
     """
 
     kind: str
@@ -132,8 +134,9 @@ class Outcome:
     flags: Mapping[str, Any] = field(default_factory=dict)
 
 
-#: meaning(domain, inputs, flags): inputs are the values of the IN and INOUT operands in operand order (loaded, when they are
-#: memory that is read; the address, for `addr`; the number, for immediates); flags has the flags that the row reads.
+#: meaning(domain, inputs, flags): inputs are the values of the IN and INOUT operands in operand order (loaded, when
+#: they are memory that is read; the address, for `addr`; the number, for immediates); flags has the flags that the
+#: row reads.
 Meaning = Callable[[Any, Sequence[Any], Mapping[str, Any]], Outcome]
 
 
@@ -145,7 +148,8 @@ class Row:
     mnemonic: str
     slots: tuple[Slot, ...]
     meaning: Meaning
-    encode: Callable[[Sequence[Operand]], bytes]  #: physical operands; a label is an int, the distance from this instruction's start
+    #: physical operands; a label is an int, the distance from this instruction's start
+    encode: Callable[[Sequence[Operand]], bytes]
     text: Callable[[Sequence[Operand]], str]  #: GNU syntax (AT&T on amd64)
     reads: frozenset[str] = frozenset()  #: flags read
     writes: frozenset[str] = frozenset()  #: flags given a defined value
