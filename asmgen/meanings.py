@@ -227,6 +227,12 @@ def _check_fields(signature: Signature, meaning: Meaning, source: Source) -> Non
     name = signature.kernel
     all_elements = list(elements(signature.inputs + signature.outputs))
     modulus = all_elements[-1].field.modulus if all_elements else 0
+    if any(element.field.modulus != modulus for element in all_elements):
+        raise AsmgenError(
+            f"{name} has a known meaning within one field, this one's elements have different moduli",
+            source=source,
+            hint="say what it computes: computes=lambda …, or choose another name",
+        )
     if meaning.primes is not None and not meaning.primes[1](modulus):
         raise AsmgenError(
             f"{name} has a known meaning for {meaning.primes[0]} only, this modulus is {modulus:#x}",

@@ -110,6 +110,7 @@ class Recording:
         self.file = file
         self.calls: list[Call] = []
         self.known: set[Value] = set(inputs)
+        self.constants: dict[tuple[str, tuple[int, ...]], Value] = {}
 
     def call(self, function: Function, given: Mapping[str, Any]) -> Any:
         """Note a call, its arguments held against what the function requires; the values of its results."""
@@ -160,8 +161,8 @@ class Recording:
         if not isinstance(given, Value):
             if isinstance(wanted, Table):
                 raise here(f"{name} is no table of the program's own", "pass on a Table argument as it came")
-            found = checked(wanted, given, name, caller(), REQUIRE)
-            return Value(wanted, "", _memory(wanted, found))
+            words = _memory(wanted, checked(wanted, given, name, caller(), REQUIRE))
+            return self.constants.setdefault((wanted.kind, words), Value(wanted, "", words))
         if given not in self.known and given.constant is None:
             raise here(f"{name} is a value of another program", "pass it as an argument")
         if fault := unmet(given.contract, wanted):

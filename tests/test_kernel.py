@@ -488,6 +488,12 @@ def test_meanings_that_hold_for_some_moduli() -> None:
         def sqrt(a: canonical, b: canonical) -> canonical:
             return a
 
+    with pytest.raises(AsmgenError, match="to_storage has a known meaning within one field"):
+
+        @kernel
+        def to_storage(a: canonical) -> fe.limbs_below(2**52):
+            return list(a) + [0]
+
     with pytest.raises(AsmgenError, match="normalize gives the one value below the modulus"):
 
         @kernel

@@ -107,7 +107,7 @@ def test_constants_bits_and_numbers() -> None:
     assert [int(x.value) % P if i == 0 else int(x) for i, x in enumerate(many(3, 4))] == [3**16 * 5 % P, 0]
     assert many(0, 2)[1] == 1 and many(0, 2)[0].value == 5
     constants = [value.constant for call in many.steps.calls for value in call.args if value.constant]
-    assert constants == [(5,), (5,)]
+    assert constants == [(5,), (5,)] and len({value for call in many.steps.calls for value in call.args}) == 6
     assert isinstance(many.steps.returns, Value) and many.steps.returns is many.steps.calls[0].bit
 
 
