@@ -14,8 +14,8 @@ def reduced(total):
     """total / 2^384 modulo P, below P.
 
     Three times q * P is added, which makes the low two words zero, and these are dropped: q is the low two words times
-    -1 / P modulo 2^128, and that is 1 + 2^32 + 2^64. Of q * P the part q * (2^96 - 2^32) comes in without its own low two
-    words, which those of all else take away. The upper half of `total` comes in at the end.
+    -1 / P modulo 2^128, and that is 1 + 2^32 + 2^64. Of q * P the part q * (2^96 - 2^32) comes in without its own low
+    two words, which those of all else take away. The upper half of `total` comes in at the end.
     """
     low, high = total.split(384)
     for _ in range(3):

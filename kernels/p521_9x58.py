@@ -13,7 +13,7 @@ canonical = fe.below(P)
 
 
 def product(a, b):
-    """a * b as rows: a limb x of the one, and for each column n and a y of the other whose product n * x * y goes there.
+    """a * b as rows: a limb x of a, and for each column n and a limb y of b whose product n * x * y goes there.
 
     n is 2 for what would stand at 2^522 and above.
     """

@@ -139,7 +139,7 @@ def test_sizes() -> None:
 
 
 def test_each_target_has_the_way_that_is_shorter_there() -> None:
-    """81 and 45 products: on amd64 an instruction gives both halves, on arm64 halves are two anyway and need no carry."""
+    """81 and 45 products: amd64 has both halves by one instruction, arm64 by two anyway, which then need no carry."""
     for name, count in (("mul", 81), ("sqr", 45)):
         amd64, arm64 = sizes(KERNELS[name], "amd64").names, sizes(KERNELS[name], "arm64").names
         assert products(KERNELS[name], "amd64") == amd64["mulx"] == count
@@ -171,7 +171,12 @@ EDGES = [0, 1, 2, P - 1, P, P + 1, 2 * P - 1, 2 * P, 2**464, 2**464 - 1, 2**521,
 def test_canonical_values() -> None:
     """Values about the modulus, as digits and as limbs that are too long."""
     canon, is_zero, to_bytes = KERNELS["canon"], KERNELS["is_zero"], KERNELS["to_bytes"]
-    many = [[2**64 - 1] * 9, [2**58 - 2] + [2**58 - 1] * 8, [0] * 8 + [2**64 - 1], [2**58] + [2**58 - 1] * 7 + [2**57 - 1]]
+    many = [
+        [2**64 - 1] * 9,
+        [2**58 - 2] + [2**58 - 1] * 8,
+        [0] * 8 + [2**64 - 1],
+        [2**58] + [2**58 - 1] * 7 + [2**57 - 1],
+    ]
     for limbs in [*([*cut(edge)[:8], edge >> 464] for edge in EDGES), *many]:
         assert canon(limbs).value == value(limbs) % P, limbs
         assert is_zero(limbs) == (value(limbs) % P == 0), limbs
