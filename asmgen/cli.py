@@ -331,8 +331,8 @@ def chain(what: str) -> None:
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one page that needs nothing else.")
 def diff(
     selectors: tuple[str, ...], target: str, features: str, every: bool, compilers: tuple[str, ...],
-    flags: tuple[str, ...], against: tuple[str, ...], layout: str, since: str, cores: tuple[str, ...], vectors: int | None,
-    seed: int, summary: bool, as_json: bool, html: Path | None,
+    flags: tuple[str, ...], against: tuple[str, ...], layout: str, since: str, cores: tuple[str, ...],
+    vectors: int | None, seed: int, summary: bool, as_json: bool, html: Path | None,
 ) -> None:  # fmt: skip
     """Our assembly beside what compilers make of our C, or beside anybody's code of the same function.
 

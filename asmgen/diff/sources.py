@@ -70,10 +70,10 @@ class Wishes:
     features: str = "default"
 
 
-def sets(wishes: Wishes, target: str) -> list[Set]:
-    """Each compiler with each of the flags."""
-    usual = FLAGS[target] if wishes.features == "default" else BASE_FLAGS
-    return [Set(each, flags) for each in chosen(wishes.compilers, target) for flags in wishes.flags or usual]
+def sets(wishes: Wishes, target: str, usual: int | None = None) -> list[Set]:
+    """Each compiler with each of the flags; where the user gives none, with the first `usual` of ours."""
+    ours = (FLAGS[target] if wishes.features == "default" else BASE_FLAGS)[:usual]
+    return [Set(each, flags) for each in chosen(wishes.compilers, target) for flags in wishes.flags or ours]
 
 
 def sources(kernels: Sequence[Function], target: str, wishes: Wishes) -> list[Source]:

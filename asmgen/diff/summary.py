@@ -47,7 +47,7 @@ def summarize(functions: Sequence[Function], targets: Sequence[str], how: How) -
         for function, target in ((function, target) for target in targets for function in functions):
             yield from _entries(function, target, sources([function], target, how.wishes), how)
         return
-    known = {target: sets(how.wishes, target) for target in targets}
+    known = {target: sets(how.wishes, target, usual=1) for target in targets}
     groups = list(by_script(functions))
     texts = list(each(own_c, groups))
     wanted = [(group, *made, target, one) for group, made in zip(groups, texts, strict=True)

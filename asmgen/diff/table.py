@@ -55,7 +55,7 @@ def figures_table(rows: Sequence[tuple[str, Side, Comparison | None]]) -> Table:
     """A line a routine."""
     cores = list(dict.fromkeys(core for _, side, _ in rows for core in side.figures.cycles))
     table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for name in (
         "insns",
         *(column for column, _ in COLUMNS),
