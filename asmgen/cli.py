@@ -81,6 +81,14 @@ Examples:
   asmgen chain my_field.py:invert  the exponent of a program
 """
 
+REPORT_EXAMPLES = """
+\b
+Examples:
+  asmgen report                                a page for every kernel and target, into site/
+  asmgen report curve25519_5x51 --compare      beside every compiler, too
+  asmgen prove --json > proofs.json; asmgen report --proofs proofs.json
+"""
+
 DIFF_EXAMPLES = """
 \b
 Examples:
@@ -347,3 +355,24 @@ def diff(
     how = command.How(wishes, vectors or (256 if summary else 2048), seed, cores)
     targets = targets_of(target, features)
     sys.exit(command.run(selectors, targets, how, html=html, as_text=not as_json, summary=summary))
+
+
+@main.command(epilog=REPORT_EXAMPLES, short_help="A static site about all kernels.")
+@kernels
+@target
+@features
+@click.option("--out", type=click.Path(path_type=Path), default=Path("site"), show_default=True, help="Where it goes.")
+@click.option("--compare", is_flag=True, help="Beside what every compiler makes of the same C.")
+@click.option("--proofs", multiple=True, type=click.Path(path_type=Path), help="What asmgen prove --json printed.")
+@click.option("--core", "cores", multiple=True, metavar="NAME", help="A core to model; repeatable.")
+@click.option("--vectors", default=2048, show_default=True, type=click.IntRange(1), help="Inputs a kernel and target.")
+@click.option("--seed", default=1, show_default=True, type=int, help="Same seed, same inputs.")
+def report(
+    selectors: tuple[str, ...], target: str, features: str, out: Path, compare: bool, proofs: tuple[Path, ...],
+    cores: tuple[str, ...], vectors: int, seed: int,
+) -> None:  # fmt: skip
+    """For every kernel and target a page: contract, figures, listing, tests run here, and what is proved."""
+    from asmgen.diff import command, site
+
+    how = command.How(command.Wishes(features=features), vectors, seed, cores)
+    sys.exit(site.run(selectors, targets_of(target, features), how, out, compare=compare, proofs=proofs))

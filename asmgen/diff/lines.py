@@ -123,7 +123,12 @@ def _reading(target: str, read: Any) -> tuple[Row, tuple[Any, ...]] | None:
 def _encoded(reading: tuple[Row, tuple[Any, ...]]) -> bytes:
     try:
         return reading[0].encode(reading[1])
-    except (AsmgenError, ArithmeticError, LookupError, ValueError):  # capstone's operands may be none that the row encodes
+    except (
+        AsmgenError,
+        ArithmeticError,
+        LookupError,
+        ValueError,
+    ):  # capstone's operands may be none that the row encodes
         return b""
 
 

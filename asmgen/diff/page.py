@@ -78,13 +78,14 @@ def environment() -> jinja2.Environment:
 
 def page(cases: Sequence[Case]) -> str:
     """All comparisons of the cases in one HTML file."""
-    every = [_case(index, each) for index, each in enumerate(cases)]
+    every = [case_context(index, each) for index, each in enumerate(cases)]
     titles = list(dict.fromkeys(f"{each['name']}" for each in every))
     title = titles[0] if len(titles) == 1 else f"{titles[0]} and {len(titles) - 1} more"
     return environment().get_template("diff.html").render(title=title, cases=every)
 
 
-def _case(index: int, made: Case) -> dict[str, Any]:
+def case_context(index: int, made: Case) -> dict[str, Any]:
+    """What the templates show of a case; `index` tells several on one page apart."""
     signature = made.function.signature
     return {
         "name": f"{signature.script}.{signature.kernel}",

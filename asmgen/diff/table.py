@@ -16,6 +16,8 @@ from asmgen.diff.job import Case
 from asmgen.emit.prose import prototype
 from emulate.inputs import Input
 
+#: The columns of figures, short.
+SHORT = ("products", "carry", "ALU", "loads", "stores", "moves", "spills", "frame", "branches")
 #: Colors of classes, as names that terminals know.
 STYLES = {
     "products": "bold magenta", "with carry": "cyan", "other": "", "loads": "green", "stores": "green",
@@ -58,12 +60,12 @@ def figures_table(rows: Sequence[tuple[str, Side, Comparison | None]]) -> Table:
     table.add_column("", no_wrap=True)
     for name in (
         "insns",
-        *(column for column, _ in COLUMNS),
+        *SHORT,
         "bytes",
         "chain",
         "live",
         *cores,
-        "products matched",
+        "matched",
         "same",
     ):
         table.add_column(name, justify="right")
@@ -115,7 +117,8 @@ def difference_lines(made: Comparison) -> Iterator[str]:
     """The input that shows a difference, and what came of it."""
     assert made.same is not None and made.same.first is not None
     first = made.same.first
-    yield f"{made.theirs.body.name} differs for vector {first.index} of seed {first.seed} ({first.aliasing}): {first.reason}"
+    name = made.theirs.body.name
+    yield f"{name} differs for vector {first.index} of seed {first.seed} ({first.aliasing}): {first.reason}"
     for name, value in first.inputs:
         yield f"    {name} = {written(value)}"
     for (name, wanted), (_, got) in zip(first.wanted, first.got, strict=False):
