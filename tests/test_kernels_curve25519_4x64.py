@@ -138,7 +138,7 @@ def test_sizes() -> None:
 @pytest.mark.parametrize("target", ["amd64", "arm64"])
 def test_the_loop_keeps_its_state_in_registers(target: str) -> None:
     """Only the counter may be in memory."""
-    assert sizes(KERNELS["square_n"], target).in_loops <= 1
+    assert sizes(KERNELS["square_n"], target).carried <= 1
     assert sizes(KERNELS["sqr"], target).slots == sizes(KERNELS["mul"], target).slots == 0
 
 

@@ -17,7 +17,6 @@ MOST = {
 class TestP256Order(MontgomeryTests):
     script, p = "p256_order", N
     programs = {"invert": 30}
-    spills = {"amd64": 4}
 
     def test_sizes(self) -> None:
         for (name, target), most in MOST.items():
