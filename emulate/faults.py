@@ -1,6 +1,7 @@
 """The kinds of fault that a routine is seeded with, each with all the places it fits.
 
-Left out is what changes no behavior by the rows alone: operands that commute, hints, flags that nothing reads.
+Left out is what changes no behavior by the rows alone: operands that commute, flags that nothing reads, and what older
+cores take for nop.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from itertools import combinations
 from asmgen.routine import Item
 from asmgen.targets.row import Instruction, Label, Memory, Register, Role
 from emulate.subject import Change, Subject, text
+
+#: The costs of instructions that a core without the feature in question takes for nop.
+_HINTS = ("nop", "pac")
 
 #: How far apart two instructions that are exchanged may stand.
 _NEAR = 8
@@ -128,6 +132,8 @@ def _order_swapped(subject: Subject, rng: random.Random) -> Iterator[Change]:
             if any(isinstance(item, Label) or isinstance(item, Instruction) and item.row.control for item in between):
                 break
             if _depends(first, second):
+                if first.row.cost in _HINTS:
+                    break
                 flags = first.row.flags_touched
                 if not _commute(first, second) or any(subject.read_later(place, flags) for place in (before, at)):
                     change = f"{text(first)} comes after {text(second)}"
@@ -150,7 +156,7 @@ def _condition_inverted(subject: Subject, rng: random.Random) -> Iterator[Change
 def _dropped(subject: Subject, rng: random.Random) -> Iterator[Change]:
     aside = {*subject.saves.values(), *subject.restores.values()}
     for at, item in subject.instructions:
-        if at not in aside and item.row.cost != "nop" and item.row.control in (None, "branch", "call"):
+        if at not in aside and item.row.cost not in _HINTS and item.row.control in (None, "branch", "call"):
             yield at, f"{text(item)} is gone", subject.edited({at: ()})
 
 

@@ -76,7 +76,7 @@ class Generator:
         self.signature = signature
         self.seed = seed
         moduli = tuple(dict.fromkeys(element.field.modulus for element in elements(signature.parameters)))
-        self._bits = not signature.outputs
+        self._bits = signature.returns_bit and not signature.outputs
         self._shapes = [shapes_of(parameter.contract, moduli) for parameter in signature.inputs]
 
     def block(self, number: int, count: int = BLOCK) -> Block:

@@ -145,13 +145,13 @@ class Shape:
         return limbs if all(map(le, limbs, self.most)) else None
 
     def spread(self, limbs: Sequence[int], rng: random.Random | None = None) -> tuple[int, ...]:
-        """The same value with as much as possible in the lower limbs, or a random part of that."""
+        """The same value with as much as possible in the lower limbs, or some of that."""
         moved = list(limbs)
         for index in range(len(moved) - 1, 0, -1):
             digit = self.digits[index - 1]
             units = min(moved[index], (self.most[index - 1] - moved[index - 1]) >> digit)
             if units > 0:
-                units = rng.randint(0, units) if rng else units
+                units = rng.choice((0, 1, units, rng.randint(0, units))) if rng else units
                 moved[index] -= units
                 moved[index - 1] += units << digit
         return tuple(moved)
@@ -193,14 +193,17 @@ class Shape:
         return rng.choice((0, 0, 0, 1, -1)) << rng.choice((0, rng.randrange(self.top.bit_length() + 1)))
 
     def _multiples(self) -> list[tuple[int, ...]]:
-        """Multiples of the moduli, and those with one bit added or taken, at every place; the limbs of half of them as
-        they are cut, those of the others with a random part of their excess in lower ones."""
+        """Multiples of the moduli, and those with one bit added or taken, mostly where limbs and words begin; the limbs
+        as they are cut, or with some of their excess in lower ones."""
         rng = random.Random(f"multiples {self.most}")
-        offs = [0] * 400 + [sign << k for k in range(self.top.bit_length()) for sign in (1, -1)]
+        bits = self.top.bit_length()
+        begins = {at + d for at in (*self.positions, *range(0, bits, 64)) for d in (-1, 0, 1) if 0 <= at + d < bits}
+        places = sorted(begins) * 4 + [rng.randrange(bits) for _ in range(100)] if bits else []
+        offs = [0] * 200 + [sign << place for place in places for sign in (1, -1)]
         rows = []
         for p in self.moduli:
             for off in offs:
-                most = self.top if rng.getrandbits(1) else min(self.top, 16 * p)
+                most = rng.choice((self.top, min(self.top, 16 * p), 0))
                 row = self.cut(rng.randrange(most // p + 1) * p + off)
                 if row is not None:
                     rows.append(self.spread(row, rng) if rng.getrandbits(1) else row)

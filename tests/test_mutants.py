@@ -12,13 +12,17 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from asmgen.passes import FEATURES
+from asmgen.program import Program
 from asmgen.routine import Code, Item
 from asmgen.scripts import find
 from asmgen.targets import amd64, arm64
@@ -32,11 +36,15 @@ from emulate.machine import Machine
 from emulate.mutants import Mutant, mutants
 from emulate.mutation import Routine, Verdict, campaign, judged, main, variants
 
+ROOT = Path(__file__).parent.parent
 SEED = 1
 COUNT = 12  #: mutants a routine
 VECTORS = 10_000  #: as many as `asmgen test` takes by default
 SCRIPT = "curve25519_5x51"
-KERNELS = [kernel.name for kernel in find([SCRIPT])]
+FUNCTIONS = find([SCRIPT])
+PROGRAMS = [function.name for function in FUNCTIONS if isinstance(function, Program)]
+BITS = [function.name for function in FUNCTIONS if not function.signature.outputs]
+KERNELS = [function.name for function in FUNCTIONS if function.name not in (*PROGRAMS, *BITS)]
 
 
 @cache
@@ -63,14 +71,15 @@ def same_value(routine: Routine, mutant: Mutant) -> bool:
         return False
     both = zip(operands(routine.code.items[mutant.place]), operands(mutant.items[mutant.place]), strict=False)
     pairs = {(old.name, new.name) for old, new in both if old != new}
-    offset = assemble(routine.code.items).offsets[mutant.place]
-    code = routine.code
-    machine = Machine(code.target, assemble(code.items).code, 0, code.signature, code.features, stack=code.stack)
+    code, assembled = routine.code, assemble(routine.code.items)
+    if not pairs or "xzr" in {name for pair in pairs for name in pair}:
+        return False
+    machine = Machine(code.target, assembled.code, 0, code.signature, code.features, stack=code.stack)
     steps = [
         registers
         for inputs in vectors(code.signature, 200, SEED)
         for at, registers in machine.trace(inputs)
-        if at == offset
+        if at == assembled.offsets[mutant.place]
     ]
     return bool(steps) and all(step[old] == step[new] for step in steps for old, new in pairs)
 
@@ -94,6 +103,33 @@ def dead_result(routine: Routine, mutant: Mutant) -> bool:
     return True
 
 
+def readers(routine: Routine, mutant: Mutant) -> set[str]:
+    """The mnemonics of what reads the register that an instruction of this place gives, until it is written again."""
+    old, found = routine.code.items[mutant.place], set[str]()
+    assert isinstance(old, Instruction)
+    for item in routine.code.items[mutant.place + 1 :]:
+        if isinstance(item, Instruction):
+            found |= {item.row.mnemonic} if {*old.written} & {*item.read} else set()
+            if {*old.written} & {*item.written}:
+                break
+    return found
+
+
+def numbers(mutant: Mutant) -> tuple[int, int]:
+    """The immediate before and after."""
+    before, after = re.findall(r"\$(\d+)", mutant.change)
+    return int(before), int(after)
+
+
+def counts_shifts(routine: Routine, mutant: Mutant) -> bool:
+    before, after = numbers(mutant)
+    return (before - after) % 64 == 0 and readers(routine, mutant) <= {"shlx", "shrx", "sarx"}
+
+
+def too_far(routine: Routine, mutant: Mutant) -> bool:
+    return min(numbers(mutant)) == 63 and readers(routine, mutant) == {"bzhi"}
+
+
 @dataclass(frozen=True)
 class Excuse:
     """Mutants that do what the routine does, for all inputs: their kind, the change by a pattern, why, and a check."""
@@ -112,6 +148,18 @@ class Excuse:
 
 
 EXCUSES = (
+    Excuse(
+        "number changed",
+        r"movl .* movl .*",
+        "a shift takes its count modulo 64, and nothing else reads it",
+        counts_shifts,
+    ),
+    Excuse(
+        "number changed",
+        r"movl \$63, .* movl .*",
+        "no fault of the inputs: a CPU's bzhi leaves bit 63 for counts beyond 63, unicorn 2.1 has it zeroed",
+        too_far,
+    ),
     Excuse("register replaced", ".*", "the register that is read instead is a copy of the right one", same_value),
     Excuse("other buffer", ".*", "both registers point to the same buffer there", same_value),
     Excuse("register replaced", ".*", "the result is read by nobody, its flags alone are", dead_result),
@@ -136,23 +184,40 @@ def excused(routine: Routine, mutant: Mutant) -> str:
 # What survives.
 
 
-def ran(names: Iterator[str] | list[str], count: int | None) -> list[Verdict]:
-    return list(campaign([each for name in names for each in routines(name)], count, SEED, VECTORS))
-
-
 @pytest.mark.parametrize("name", KERNELS)
 def test_no_mutant_survives_but_those_that_change_nothing(name: str, request: pytest.FixtureRequest) -> None:
     every = request.config.getoption("--all-mutants")
-    verdicts = ran([name], None if every else COUNT)
+    verdicts = list(campaign(routines(name), None if every else COUNT, SEED, VECTORS))
     assert len(verdicts) >= COUNT * len(routines(name))
     left = [each for each in verdicts if each.reason is None]
     real = [
         f"{each.routine.name}: {each.mutant.description}" for each in left if not excused(each.routine, each.mutant)
     ]
     assert not real, f"seed {SEED}: either the inputs miss these faults or they change nothing\n" + "\n".join(real)
-    caught = [each for each in verdicts if each.reason is not None]
-    wrongly = [f"{each.routine.name}: {each.mutant.description}" for each in caught if poorly_excused(each)]
-    assert not wrongly, f"seed {SEED}: caught for '{caught[0].reason}', and yet excused\n" + "\n".join(wrongly)
+    wrongly = [each for each in verdicts if each.reason is not None and poorly_excused(each)]
+    assert not wrongly, f"seed {SEED}: caught ({wrongly[0].reason}), and yet excused: {wrongly[0].mutant.description}"
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_most_mutants_are_caught_where_one_bit_is_all_that_comes_out(name: str) -> None:
+    """A wrong value gives the right bit nearly always: a fault before a comparison with zero shows only where the wrong
+    value is zero, or the right one. Inputs that are multiples of p, or off by a bit, find nine in ten all the same."""
+    verdicts = list(campaign(routines(name), COUNT, SEED, VECTORS))
+    left = [each.mutant.description for each in verdicts if each.reason is None]
+    assert len(left) <= len(verdicts) // 5, f"seed {SEED}\n" + "\n".join(left)
+
+
+@pytest.mark.parametrize("name", ["invert", "ladder_step"])
+def test_mutants_of_programs_survive_only_where_a_callee_keeps_what_it_need_not(name: str) -> None:
+    """Arguments may be right by chance: the routine called before left them there, or the one called does not look."""
+    verdicts = list(campaign(routines(name), 5, SEED, 300))
+    left = [each for each in verdicts if each.reason is None]
+    assert len(left) <= len(verdicts) // 4
+    for each in left:
+        item, rules = each.routine.code.items[each.mutant.place], convention(None, each.routine.code.target)
+        assert isinstance(item, Instruction)
+        names = {register.name for register in item.written if isinstance(register, Register)}
+        assert names & {*rules.arguments} or item.row.name == "movk", each.mutant.description
 
 
 def poorly_excused(verdict: Verdict) -> bool:
@@ -162,10 +227,9 @@ def poorly_excused(verdict: Verdict) -> bool:
 
 
 def test_there_are_enough() -> None:
-    """Two hundred mutants and more in the test above, over all kernels and both targets."""
-    made = [each for name in KERNELS for each in routines(name)]
-    assert COUNT * len(made) >= 200
-    assert {each.code.target for each in made} == {"amd64", "arm64"}
+    """Two hundred mutants and more in the first test, over all kernels and both targets."""
+    assert COUNT * len(KERNELS) * sum(map(len, FEATURES.values())) >= 200
+    assert {each.code.target for each in routines(KERNELS[0])} == set(FEATURES) == {"amd64", "arm64"}
 
 
 # What the generator makes.
@@ -173,8 +237,8 @@ def test_there_are_enough() -> None:
 
 @pytest.fixture(scope="module")
 def everything() -> list[tuple[Code, list[Mutant]]]:
-    codes = [each.code for name in ("mul", "square_n", "canon", "swap") for each in routines(name)]
-    return [(code, list(mutants(code, random.Random(SEED)))) for code in codes]
+    codes = [each.code for name in ("mul_small", "square_n", "canon", "swap") for each in routines(name)]
+    return [(code, list(islice(mutants(code, random.Random(SEED)), 200))) for code in codes]
 
 
 def test_every_kind_of_fault_is_made_for_both_targets(everything: list[tuple[Code, list[Mutant]]]) -> None:
@@ -202,7 +266,7 @@ def test_the_same_seed_gives_the_same_mutants_in_turns() -> None:
 
 def test_the_generator_brings_no_emulator() -> None:
     text = "import sys, emulate.mutants; print([name for name in sys.modules if name.startswith('unicorn')])"
-    shown = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, cwd=sys.path[0])
+    shown = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, cwd=ROOT)
     assert shown.stdout == "[]\n"
 
 
@@ -230,10 +294,9 @@ def hand_made(target: str) -> Code:
 
 WANTED = {
     "amd64": """\
-        operands swapped: movq (%rdx), %rbx | register replaced: addq (%rdx), %rdi | offset changed: adcq 16(%rdx), %rbx
+        register replaced: addq (%rdx), %rdi | offset changed: adcq 16(%rdx), %rbx
         store misplaced: movq %rax, -8(%rdi) | other buffer: addq (%rsi), %rax | other buffer: addq (%rdi), %rax
         order swapped: addq (%rdx), %rax comes after adcq 8(%rdx), %rbx
-        order swapped: movq 8(%rsi), %rbx comes after adcq 8(%rdx), %rbx
         instruction dropped: movq %rax, (%rdi) is gone | carry dropped: addq 8(%rdx), %rbx
         carry misread: adcq (%rdx), %rax | restore missing: popq %rbx is gone
         save missing: pushq %rbx is gone | save missing: pushq %rbx is gone, and popq %rbx""",
@@ -254,7 +317,7 @@ def test_faults_that_a_person_would_think_of(target: str) -> None:
         for mutant in mutants(hand_made(target), random.Random(seed)):
             made.add(f"{mutant.fault}: {mutant.change.partition(' is now ')[2] or mutant.change}")
     wanted = {part.strip() for line in WANTED[target].splitlines() for part in line.split(" | ")}
-    assert {each for each in wanted if "swapped: movq (%rdx), %rbx" not in each} <= made, wanted - made
+    assert wanted <= made, wanted - made
 
 
 def test_what_changes_nothing_by_the_rows_alone_is_left_out() -> None:
@@ -290,7 +353,7 @@ def test_a_mutant_that_runs_away_is_stopped() -> None:
 
 
 def test_right_routines_pass() -> None:
-    for name in KERNELS:
+    for name in ("sub", "square_n"):
         for routine in routines(name):
             same = Mutant("none", 0, "nothing is changed", routine.code.items)
             assert judged(routine, same, 300, SEED) == (300, None)
