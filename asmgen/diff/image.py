@@ -18,7 +18,7 @@ from emulate.driver import CODE
 #: Sections start at multiples of so many bytes, which no alignment inside of them exceeds.
 _ALIGNMENT = 64
 _TRAP = {"amd64": b"\x0f\x0b\x90\x90", "arm64": b"\0\0\0\0"}  # ud2, udf
-_CALLS = ("PLT32", "PC32", "CALL26", "JUMP26")
+_CALLS = ("PLT32", "CALL26", "JUMP26")
 _GOT = ("GOTPCREL", "GOTPCRELX", "REX_GOTPCRELX", "ADR_GOT_PAGE", "LD64_GOT_LO12_NC")
 #: Log2 of the unit in which the low twelve bits of an address stand in a load or store.
 _SCALES = {
@@ -168,7 +168,7 @@ class _Linker:
         start = self.places[where.file, number]
         for relocation in where.relocations(number):
             apply = {"amd64": _amd64, "arm64": _arm64}[self.target]
-            address = self._resolve(where, relocation)
+            address = self._resolve(where, relocation, called=self._is_call(start + relocation.offset, relocation.kind))
             if relocation.kind in _GOT:
                 address = self._entry(address)
             if not apply(self.code, start + relocation.offset, relocation.kind, address, relocation.addend):
@@ -177,7 +177,13 @@ class _Linker:
                     hint="compile it without -fPIC, thread-local variables and -mcmodel",
                 )
 
-    def _resolve(self, where: elf.Object, relocation: elf.Relocation) -> int:
+    def _is_call(self, place: int, kind: str) -> bool:
+        """Whether a relocation is for a call or a jump; amd64's PC32 is for data as well."""
+        if kind == "PC32":
+            return self.code[place - 1] in (0xE8, 0xE9)  # call, jmp
+        return kind in _CALLS
+
+    def _resolve(self, where: elf.Object, relocation: elf.Relocation, *, called: bool) -> int:
         """The address that a relocation's symbol has."""
         name = relocation.symbol
         here = [symbol for symbol in where.symbols if symbol.section is not None and _name(where, symbol) == name]
@@ -191,7 +197,7 @@ class _Linker:
             for symbol in other.symbols:
                 if symbol.name == name and symbol.section is not None and symbol.binding != "local":
                     return self._address(other, symbol)
-        if relocation.kind not in _CALLS:
+        if not called:
             raise AsmgenError(
                 f"{where.file} needs {name}, which is data of another library ({relocation.kind})",
                 hint="give the archive that defines it, or an object linked with it by ld -r",
