@@ -28,8 +28,8 @@ SQUARING = 0.75
 #: Bits of a short word, at most; and words below this are small: they may be made anew together.
 WIDEST, SMALL = 9, 1 << 8
 
-#: Starting points that the climb is tried from, and how many coverings it may try from each.
-STARTS, PATIENCE = 5, 900
+#: Starting points that the climb is tried from, how many coverings it may try from each, and how many words at a place.
+STARTS, PATIENCE, BREADTH = 5, 900, 4
 
 
 class Sum(NamedTuple):
@@ -160,50 +160,56 @@ class _Task:
         self.zeros = (exponent & -exponent).bit_length() - 1
         self.bits = f"{exponent >> self.zeros:b}"
         self.runs = sorted({len(run) for run in self.bits.split("0") if run})
-        self.places: dict[int, list[int]] = {}
+        self.places: dict[int, frozenset[int]] = {}
+        self.next_one = [len(self.bits)] * (len(self.bits) + 1)  #: where the next 1 stands, from each place on
+        for at in range(len(self.bits) - 1, -1, -1):
+            self.next_one[at] = at if self.bits[at] == "1" else self.next_one[at + 1]
         self.known: dict[frozenset[int], list[Term]] = {}
 
-    def occurrences(self, word: int) -> list[int]:
+    def occurrences(self, word: int) -> frozenset[int]:
         """Where the word's bits stand in the exponent."""
         if word not in self.places:
-            text, at = f"{word:b}", -1
-            found = self.places[word] = []
+            text, at, found = f"{word:b}", -1, []
             while (at := self.bits.find(text, at + 1)) >= 0:
                 found.append(at)
+            self.places[word] = frozenset(found)
         return self.places[word]
 
     def cover(self, words: Iterable[int]) -> list[Term]:
-        """The fewest words (1 and those given) that make up the exponent; the first one as long as that allows."""
+        """Few words (1 and those given) that make up the exponent; the first one as long as that allows.
+
+        At each place the longest words that stand there are tried, `BREADTH` of them.
+        """
         key = frozenset(words)
         if key not in self.known:
-            self.known[key] = self._cover(sorted(key))
+            self.known[key] = self._cover([*sorted(key, reverse=True), 1])
         return self.known[key]
 
     def _cover(self, words: Sequence[int]) -> list[Term]:
-        size = len(self.bits)
-        fitting: list[list[tuple[int, int]]] = [[] for _ in range(size)]
-        for word in (1, *words):
-            length = word.bit_length()
-            for at in self.occurrences(word):
-                fitting[at].append((length, word))
-        count = [0.0] * (size + 1)
-        chosen = [0] * size
-        for at in range(size - 1, -1, -1):
-            if self.bits[at] == "0":
-                count[at] = count[at + 1]
+        known = [(word, word.bit_length(), self.occurrences(word)) for word in words]
+        tried: dict[int, list[tuple[int, int]]] = {}  #: by place: words, with the next place where one begins
+        pending = [0]
+        while pending:
+            at = pending.pop()
+            if at in tried or at >= len(self.bits):
                 continue
+            tried[at] = []
+            for word, length, places in known:
+                if at in places:
+                    tried[at].append((word, self.next_one[at + length]))
+                    if len(tried[at]) == BREADTH:
+                        break
+            pending += [end for _, end in tried[at]]
+        count: dict[int, tuple[float, int, int]] = {len(self.bits): (0.0, 0, 0)}
+        for at in sorted(tried, reverse=True):
             saved = 0 if at else SQUARING
-            least = float("inf")
-            for length, word in fitting[at]:
-                price = count[at + length] + 1 - length * saved
-                if price <= least:  # the longer word of two that are as good
-                    least, chosen[at] = price, word
-            count[at] = least
+            prices = [(1 + count[end][0] - saved * word.bit_length(), word, end) for word, end in tried[at]]
+            count[at] = min(prices, key=lambda each: (each[0], -each[1]))
         terms, at = [], 0
-        while at < size:
-            word = chosen[at]
-            at += word.bit_length() if word else 1
-            terms += [Term(word, at)] if word else []
+        while at < len(self.bits):
+            _, word, end = count[at]
+            terms.append(Term(word, at + word.bit_length()))
+            at = end
         return terms
 
     def cost(self, pool: Pool) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 
 from asmgen.errors import AsmgenError
 from asmgen.routine import Allocated, Code, Item, Loop, Part, Routine, Straight
+from asmgen.targets import amd64, arm64
 from asmgen.targets.conventions import convention as convention_named
 from asmgen.targets.row import FRAME, Instruction, Integers, Label, Memory, Operand, Register, Role, Slot, Tied, Virtual
 
@@ -20,6 +21,8 @@ _INTEGERS = Integers()
 
 #: Where slots lie when code has no frame yet, and the stack pointer at entry when it has one.
 _SLOTS, _STACK = 1 << 60, 1 << 61
+
+_REGISTERS = {"amd64": amd64.REGISTERS, "arm64": arm64.REGISTERS}
 
 #: Registers that read as zero.
 _ZERO = frozenset({"xzr"})
@@ -174,17 +177,16 @@ def run(
     if isinstance(program, Routine):
         return _run_routine(program, arguments, memory, limit)
     target = program.target if isinstance(program, Code) else program.routine.target
-    rules = convention_named(convention, target)
+    names, rules = _REGISTERS[target], convention_named(convention, target)
     machine = Machine(dict(memory))
-    names = {register.name: register for register in _registers(program.items)}
-    for name, value in zip(rules.arguments, arguments, strict=False):
-        machine.registers[names.get(name, Register(name, 0))] = value
+    places = zip(rules.arguments, arguments, strict=False)
+    machine.registers |= {names[name]: value for name, value in places}
     kept: dict[Register | Virtual, int] = {}
     if isinstance(program, Code):
-        stack = names.get(_STACK_POINTERS[target], Register(_STACK_POINTERS[target], 0))
-        kept = {names[name]: _POISON ^ index for index, name in enumerate((*rules.preserved, "x30")) if name in names}
-        kept[stack] = _STACK
-        machine.registers.update(kept)
+        link = ("x30",) if target == "arm64" else ()
+        kept = {names[name]: _POISON ^ index for index, name in enumerate(dict.fromkeys((*rules.preserved, *link)))}
+        kept[names[_STACK_POINTERS[target]]] = _STACK
+        machine.registers |= kept
         for index in range(len(rules.arguments), len(arguments)):
             machine.memory[_STACK + rules.stack_argument(index)] = arguments[index]
         returns = program.signature.returns_bit
@@ -195,28 +197,16 @@ def run(
         returns = program.routine.returns is not None
     _follow(machine, program.items, limit)
     for register, value in kept.items():
-        if machine.registers[register] != value:
-            raise AsmgenError(
-                f"{register.name} is {machine.registers[register]:#x} at the return, not {value:#x} as at the call"
-            )
+        found = machine.registers[register]
+        if found != value:
+            raise AsmgenError(f"{register.name} is {found:#x} at the return, not {value:#x} as at the call")
     returned = machine.registers[names[rules.result]] if returns else None
-    return Result(_outside(machine.memory, arguments), returned, machine.steps)
+    return Result(_outside(machine.memory), returned, machine.steps)
 
 
-def _outside(memory: Mapping[int, int], arguments: Sequence[int]) -> dict[int, int]:
+def _outside(memory: Mapping[int, int]) -> dict[int, int]:
     """Memory without stack and slots."""
     return {address: word for address, word in memory.items() if address < _SLOTS - 4096}
-
-
-def _registers(items: Iterable[Item]) -> dict[Register, None]:
-    """The registers that instructions name, in order."""
-    found: dict[Register, None] = {}
-    for item in items:
-        if isinstance(item, Instruction):
-            for register in (*item.read, *item.written):
-                if isinstance(register, Register):
-                    found[register] = None
-    return found
 
 
 def _follow(machine: Machine, items: Sequence[Item], limit: int) -> None:

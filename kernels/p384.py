@@ -14,15 +14,15 @@ def reduced(total):
     """total / 2^384 modulo P, below P.
 
     Three times q * P is added, which makes the low two words zero, and these are dropped: q is the low two words times
-    -1 / P modulo 2^128, and that is 1 + 2^32 + 2^64. Of q * P the part q * (2^96 - 2^32) comes in without its own low
-    two words, which those of all else take away. The upper half of `total` comes in at the end.
+    -1 / P modulo 2^128, and that is 1 + 2^32 + 2^64. q * P is q * 2^384 less what is called `less` here, whose low two
+    words are those that are there already. The upper half of `total` comes in at the end.
     """
     low, high = total.split(384)
     for _ in range(3):
-        d = low.split(128)[0]
+        d, rest = low.split(128)
         q = (d + (d << 32) + (d << 64)).split(128)[0]
-        part = ((q << 64) - q).split(96)[1]
-        low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1]
+        less = q + (q << 128) + (q << 96) - (q << 32)
+        low = rest + (q << 256) - less.split(128)[1]
     return (low + high).reduce_once(P)
 
 

@@ -226,9 +226,9 @@ def _choose(writer: Writer) -> None:
     other = writer.pick()
     writer.write("cmovc_rr", writer.tied(), other)
     if writer.rng.random() < 0.5:
-        bit = writer.fresh("bit")
-        writer.write("setc_r", bit)
-        writer.write("movzbl_rr", writer.new(), bit)
+        byte = writer.tied()
+        writer.write("setc_r", byte)
+        writer.write("movzbl_rr", writer.new(), byte.target)
 
 
 def _copy(writer: Writer) -> None:

@@ -72,7 +72,7 @@ def test_pairs() -> None:
     [
         ([amd64.ins("add_rr", RDI, RBX)], "add_rr reads rbx, which was never written"),
         ([amd64.ins("adc_rr", RDI, RDI)], "adc_rr reads flag CF, which is undefined here"),
-        ([amd64.ins("shl_ri", RDI, 3), amd64.ins("seto_r", RAX)], "seto_r reads flag OF, which is undefined here"),
+        ([amd64.ins("shl_ri", RDI, 3), amd64.ins("seto_r", RDI)], "seto_r reads flag OF, which is undefined here"),
         ([amd64.ins("mov_rm", RAX, Memory(RDI, 8))], "mov_rm reads memory at 0x1008, where nothing was stored"),
         ([amd64.ins("mov_rm", RAX, Memory(FRAME, 0))], "reads memory at .*, where nothing was stored"),
         ([amd64.ins("mov_rm", RAX, Memory(RDI, 1))], "where nothing was stored"),

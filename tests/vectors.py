@@ -142,11 +142,13 @@ def emulated(
             yield case.name, machine(kernel, target, features).call(inputs, number)
 
 
-def _taken(collection: list[dict[str, Any]], field: str, representations: list[str]) -> Iterator[dict[str, Any]]:
-    """The entries about a field in the form of our files."""
+def _taken(
+    collection: list[dict[str, Any]], field: str, representations: list[str], montgomery: bool
+) -> Iterator[dict[str, Any]]:
+    """The entries about a field in the form of our files; those in Montgomery form for scripts in that form alone."""
     for entry in collection:
         limbs = entry["input_limbs"] if entry["repr"] in representations else None
-        if entry["field"] != field:
+        if entry["field"] != field or (entry["mont_R_hex"] and not montgomery):
             continue
         made = {"id": entry["id"], "op": entry["op"], "inputs": entry["inputs"], "expected": entry["expected_hex"]}
         made |= {} if limbs is None else {"limbs": limbs}
@@ -157,6 +159,9 @@ def _taken(collection: list[dict[str, Any]], field: str, representations: list[s
 
 if __name__ == "__main__":
     source, name, script, *forms = sys.argv[1:]
-    entries = _taken(json.loads(Path(source).read_text())["vectors"], name, forms)
+    element = load(script).kernels["mul"].signature.outputs[0].contract
+    assert isinstance(element, Element)
+    in_form = element.field.montgomery is not None
+    entries = _taken(json.loads(Path(source).read_text())["vectors"], name, forms, in_form)
     lines = ",\n".join(f"  {json.dumps(entry)}" for entry in entries)
     (FOLDER / f"{script}.json").write_text(f"[\n{lines}\n]\n")

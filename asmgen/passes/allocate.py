@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from asmgen.errors import AsmgenError
+from asmgen.passes.early import load_early
 from asmgen.passes.liveness import Fork, Line, Lives, Ring, number
 from asmgen.passes.loops import Plan
 from asmgen.passes.machine import Machine, machine
@@ -25,7 +26,7 @@ from asmgen.targets.conventions import convention as convention_named
 from asmgen.targets.row import FRAME, Instruction, Memory, Operand, Register
 
 #: Tried one after the other when values had to leave registers, and the best one kept.
-_POLICIES = (Policy(), Policy(ease=4.0), Policy(pair_ahead=False), Policy(keep_pointers=True))
+_POLICIES = (Policy(), Policy(reach=3.0), Policy(keep_pointers=True))
 
 
 def allocate(
@@ -41,7 +42,7 @@ def allocate(
     """
     problem = _problem(routine, registers, keep_frame_pointer, convention)
     best = _attempt(problem, problem.order, _POLICIES[0])
-    if best.registers.evicted:
+    if sum(best.registers.evicted.values()) > 1:
         for policy in _POLICIES[1:]:
             best = min(best, _attempt(problem, problem.order, policy), key=lambda each: each.price)
     while (smaller := _without_saves(problem, best)) is not None:
@@ -52,7 +53,8 @@ def allocate(
         if made.price >= best.price:
             break
         best = made
-    items, holds = pair_neighbors(best.registers.items, best.registers.snapshots, problem.machine)
+    items, holds = load_early(best.registers.items, best.registers.snapshots, problem.machine)
+    items, holds = pair_neighbors(items, holds, problem.machine)
     named = tuple({register: value.name or str(value) for register, value in held.items()} for held in holds)
     return Allocated(routine, tuple(items), best.slots, named)
 
@@ -78,7 +80,8 @@ class _Problem:
         """Instructions to save and restore registers, and to make room for slots."""
         saves = len(self.saved(used))
         if self.machine.pairs:
-            return 2 * max((saves + 1) // 2, slots > 0)
+            signed = any(register.name == "x30" for register in used)  # a return address on the stack is signed
+            return 2 * max((saves + 1) // 2, slots > 0) + signed
         return 2 * (saves + (slots > 0))
 
 
@@ -102,10 +105,7 @@ def _problem(routine: Routine, limit: int | None, keep_frame_pointer: bool, name
     if missing:
         raise AsmgenError(f"an instruction needs {missing[0]}, which this calling convention keeps for others")
     if limit is not None:
-        used = {
-            *lives.uses,
-            *(base for base, homes in lives.bases.items() if any(home in lives.uses for home in homes)),
-        }
+        used = {*lives.uses, *(base for base, homes in lives.bases.items() if not lives.uses.keys().isdisjoint(homes))}
         places = zip(rules.arguments, routine.arguments, strict=False)
         arriving = [target.registers[name] for name, value in places if value in used]
         first = dict.fromkeys([*fixed, *arriving, *pool])

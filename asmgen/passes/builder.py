@@ -23,7 +23,7 @@ def derived(kind: str, ins: Sequence[Part]) -> str:
         return ""
     first = names[0]
     whole = names[-1] if kind == "funnel" else first
-    if any(sign in whole for sign in "+-*<"):
+    if whole.endswith("..") or any(sign in whole for sign in "+-*<"):
         whole = f"({whole})"
     match kind:
         case "mul":

@@ -21,9 +21,8 @@ class Hints:
 
     chain: dict[Virtual, Virtual] = field(default_factory=dict)  #: the first value of the chain that a value is in
     end: dict[Virtual, int] = field(default_factory=dict)  #: of a chain, the position of its last use
-    wishes: dict[Virtual, list[tuple[int, Register]]] = field(
-        default_factory=dict
-    )  #: of a chain: at a position, be in a register
+    #: Of a chain: be in a register at a position.
+    wishes: dict[Virtual, list[tuple[int, Register]]] = field(default_factory=dict)
     claims: dict[Register, list[tuple[int, Virtual]]] = field(default_factory=dict)
 
     def chain_of(self, value: Virtual) -> Virtual:

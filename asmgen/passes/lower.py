@@ -314,8 +314,10 @@ class _Lowering:
     def lower_shl(self, node: Node) -> list[Part]:
         count, source = self.need[node], node.args[0]
         shift, bits = divmod(node.data, 64)
-        if source.op == "high" and source.data == node.data:
-            words = self.words(source.args[0], count)[shift:]
+        if source.op == "high" and source.data >= node.data and (source.data - node.data) % 64 == 0:
+            # What was shifted right comes back: only its low bits are gone.
+            first = source.data // 64
+            words = self.words(source.args[0], first - shift + count)[first:]
             return [0] * shift + self.build.clear(words, bits)
         return [0] * shift + self.build.shift_left(self.words(source, max(count - shift, 0)), bits)
 

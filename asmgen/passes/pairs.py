@@ -114,7 +114,7 @@ def neighbor(registers: Registers, value: Virtual) -> Virtual | None:
     It is needed, not loaded, and leaves the most pairs among those that are still to be loaded.
     """
     context = registers.context
-    if not (context.machine.pairs and context.policy.pair_ahead):
+    if not context.machine.pairs:
         return None
     home = context.homes[value]
     assert isinstance(home.base, Virtual)

@@ -16,10 +16,13 @@ from asmgen.targets.row import FRAME, Instruction, Label, Memory, Register, Virt
 
 @dataclass(frozen=True)
 class Policy:
-    """How to choose what leaves a register: the value with the largest (distance of its next use) / (cost + `ease`)."""
+    """How to choose what leaves a register: the value with the largest distance^`reach` / (cost + 1).
 
-    ease: float = 0.25
-    pair_ahead: bool = True  #: load a neighboring word along with one that is needed, while registers are free
+    The distance is that to its next use, the cost how many instructions it takes to have it there then. Belady's rule
+    is a large `reach`.
+    """
+
+    reach: float = 0.5
     keep_pointers: bool = False  #: hold a pointer as long as its words are needed, so that they can be read again
 
 
@@ -56,13 +59,9 @@ class Registers:
     items: list[Instruction | Label] = field(default_factory=list)
     snapshots: list[dict[Register, Virtual]] = field(default_factory=list)
     reserved: frozenset[int] = frozenset()  #: slots that a loop's state is kept in between passes
-    pledged: dict[Virtual, int] = field(
-        default_factory=dict
-    )  #: pointers that must be kept up to a position, used or not
+    pledged: dict[Virtual, int] = field(default_factory=dict)  #: pointers to keep up to a position, used or not
     busy: frozenset[int] = frozenset()  #: slots that the instruction being placed reads or changes
-    evicted: dict[Virtual, int] = field(
-        default_factory=dict
-    )  #: how often each value left its last register while needed
+    evicted: dict[Virtual, int] = field(default_factory=dict)  #: how often values lost their register while needed
 
     def fork(self) -> Registers:
         """The same state with nothing written yet."""
@@ -299,7 +298,7 @@ class Registers:
         """How well a register can do without the value: the distance to its next use, over what that costs."""
         next_use = self.needed(value, since)
         loss = 0 if len(self.where[value]) > 1 or next_use == NEVER else self.loss(value, since)
-        return min(next_use - self.now + 1, 1 << 20) / (loss + self.context.policy.ease)
+        return float(min(next_use - self.now + 1, 1 << 20) ** self.context.policy.reach / (loss + 1))
 
     def too_few(self) -> AsmgenError:
         """The error for an instruction that needs more registers than there are."""

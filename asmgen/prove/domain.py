@@ -6,7 +6,7 @@ unknown place of a buffer plus an offset. What was never written is `Undefined` 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NoReturn
 
@@ -94,7 +94,7 @@ class Polynomials:
     """The domain of a proof: values are forms over cells, as `cells` has them.
 
     `masks` are the bits that masks and choices were made of, in order; `others` has for a word that was chosen in this
-    case the one that was not.
+    case the one that was not; `zeros` for a bit the words of which it says that one is not zero.
     """
 
     def __init__(self, space: CaseSpace) -> None:
@@ -104,13 +104,16 @@ class Polynomials:
         self.others: dict[Poly, Form] = {}
         self._ands: dict[tuple[Poly, Poly], Poly] = {}
         self._ors: dict[Poly, tuple[Poly, Poly]] = {}
+        self._xors: dict[Poly, tuple[Poly, Poly]] = {}
+        self.zeros: dict[Poly, tuple[Poly, ...]] = {}
 
     def fork(self, space: CaseSpace) -> Polynomials:
         """The same domain over a copy of its space."""
         other = Polynomials(space)
         other.ledger = self.ledger.fork()
         other.masks, other.others = dict(self.masks), dict(self.others)
-        other._ands, other._ors = dict(self._ands), dict(self._ors)
+        other._ands, other._ors, other._xors = dict(self._ands), dict(self._ors), dict(self._xors)
+        other.zeros = dict(self.zeros)
         return other
 
     # Norms and forms.
@@ -182,19 +185,47 @@ class Polynomials:
         return Interval(low, high)
 
     def is_zero(self, value: Any) -> Any:
-        """The bit [value == 0]; that of x or y is that of both."""
+        """The bit [value == 0]."""
         return int(value == 0) if isinstance(value, int) else self.form(self._is_zero(self.norm(value)))
 
     def _is_zero(self, norm: Poly) -> Poly:
-        space, parts = self.space, self._ors.get(norm)
-        if parts is not None:
-            return self._both(self._is_zero(parts[0]), self._is_zero(parts[1]))
+        space = self.space
         interval = space.interval(norm, enough=below(4096))
-        if interval.low >= 0:
-            return 1 - space.at_least(norm, 1)
-        if interval.high <= 0:
+        if interval.low < 0 < interval.high:
+            return self._both(space.at_least(norm, 0), space.at_least(-norm, 0))
+        if interval.low < 0:
             return space.at_least(norm, 0)
-        return self._both(space.at_least(norm, 0), space.at_least(-norm, 0))
+        some = space.at_least(norm, 1)
+        leaves = list(self._leaves(norm))
+        if some.constant is None:
+            self.zeros[some] = tuple(leaves)
+        elif len(leaves) > 1:
+            self._know(leaves, bool(some.constant))
+        return 1 - some
+
+    def _leaves(self, norm: Poly) -> Iterator[Poly]:
+        """The words that a value is made of by `or`, and of words compared by `xor` their difference."""
+        parts = self._ors.get(norm)
+        if parts is not None:
+            yield from self._leaves(parts[0])
+            yield from self._leaves(parts[1])
+        elif norm in self._xors:
+            x, y = self._xors[norm]
+            yield x - y
+        else:
+            yield norm
+
+    def _know(self, leaves: Sequence[Poly], some: bool) -> None:
+        """All of these words are zero, or some are not: so are sums of multiples of those that are not negative."""
+        space = self.space
+        if not some:
+            for leaf in leaves:
+                space.learn(leaf, point(0))
+        elif all(space._quick(leaf).low >= 0 for leaf in leaves):
+            for step in (0, 64, -64):
+                places = range(0, 64 * len(leaves), 64) if step > 0 else range(64 * len(leaves) - 64, -1, -64)
+                total = Poly.sum(leaf << (at if step else 0) for leaf, at in zip(leaves, places, strict=True))
+                space.learn(total, Interval(1, max(1, space._quick(total).high)))
 
     def _both(self, x: Poly, y: Poly) -> Poly:
         """x and y, of bits."""
@@ -237,8 +268,8 @@ class Polynomials:
         result = self.value(x + y - both * (1 if op == "or" else 2))
         norm = self.norm(result)
         self.space.learn(norm, below(width))
-        if op == "or" and norm.constant is None:
-            self._ors[norm] = one, other
+        if norm.constant is None and op != "and":
+            (self._ors if op == "or" else self._xors)[norm] = one, other
         return result
 
     def _and(self, x: Poly, y: Poly, width: int) -> Poly:

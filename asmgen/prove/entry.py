@@ -125,7 +125,7 @@ class Entry:
 
 
 def enter(signature: Signature, convention: Convention, mode: Mode, given: Mapping[str, Interval]) -> Entry:
-    """A call of a routine with buffers shared as `mode` says; `given` narrows scalar arguments."""
+    """A call of a routine with buffers shared as `mode` says; `given` narrows numbers and byte strings."""
     space = CaseSpace()
     domain = Polynomials(space)
     places = Places(domain)
@@ -180,6 +180,8 @@ def _inputs(space: Space, signature: Signature, mode: Mode, given: Mapping[str, 
         slot = slots[parameter.name]
         if slot not in made:
             made[slot] = _shared(space, parameter.name, sharing[slot])
+            if parameter.name in given:
+                space.learn(made[slot].value, given[parameter.name])
         words = made[slot].words
         value = _value(parameter.contract, words)
         inputs[parameter.name] = replace(made[slot], contract=parameter.contract, value=value)

@@ -15,7 +15,7 @@ from asmgen.polynomial import integer_text
 from asmgen.promises import size
 from asmgen.prove.cells import Form, bounds
 from asmgen.prove.entry import Entry, Input
-from asmgen.prove.residues import Context, NotPolynomial, Symbolic, Wanted
+from asmgen.prove.residues import Context, EvenOf, NotPolynomial, Symbolic, Wanted
 from asmgen.prove.state import STACK, STACK_POINTERS
 
 
@@ -154,6 +154,9 @@ def argument(context: Context, given: Input) -> Any:
 
 def result(entry: Entry, contract: Contract, words: Sequence[Form], wanted: Wanted, what: str) -> list[Open]:
     """That an output keeps its contract and is what the meaning says."""
+    if isinstance(wanted, EvenOf) and isinstance(contract, Element):
+        value, found = value_of(entry, contract, words, what)
+        return found if value is None else [*found, *_even_of(entry, contract, value, wanted.poly, what)]
     if not isinstance(wanted, Symbolic):
         raise NotPolynomial(f"{what} is to be a bit")
     if isinstance(contract, Element):
@@ -176,6 +179,18 @@ def result(entry: Entry, contract: Contract, words: Sequence[Form], wanted: Want
             found += at_most(entry, value, p - 1, f"the value of {what}")
         found += congruent(entry, value, wanted.plain, 1, p, f"{what} modulo p")
     return found
+
+
+def _even_of(entry: Entry, contract: Element, value: Form, wanted: Poly, what: str) -> Iterator[Open]:
+    """The value is even, below p, and what is wanted or its negative modulo p."""
+    field = contract.field
+    yield from at_most(entry, value, field.modulus - 1, f"the value of {what}")
+    lowest = entry.domain.norm(entry.domain.split(value, 1)[0])
+    if entry.space.interval(lowest, enough=Interval(0, 0)).high:
+        yield Open(f"{what} is not known to be even", lowest)
+    ways = [list(congruent(entry, value, wanted * sign, field.unscale, field.modulus, what)) for sign in (1, -1)]
+    if all(ways):
+        yield Open(f"{what} modulo p", ways[0][0].left)
 
 
 def kept(entry: Entry) -> str:

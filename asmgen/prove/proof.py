@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import Any
 
 from asmgen.bounds import Interval, Poly
-from asmgen.contracts import Bit, Element, Parameter
+from asmgen.contracts import BitContract, Element, Parameter
 from asmgen.errors import AsmgenError
-from asmgen.meanings import square_n
-from asmgen.prove import goal
+from asmgen.meanings import MEANINGS, square_n
+from asmgen.prove import bits, goal
 from asmgen.prove.answers import NotProved, Place, Proved, place_of
 from asmgen.prove.cells import Form
 from asmgen.prove.decode import Unknown, decode
@@ -21,14 +21,17 @@ from asmgen.prove.entry import Entry, enter
 from asmgen.prove.flow import Flow
 from asmgen.prove.goal import Open
 from asmgen.prove.loops import Invariant, held, induction
-from asmgen.prove.residues import Context, NeedsCase, Symbolic, Wanted, results
+from asmgen.prove.residues import Context, EvenOf, NeedsCase, NotPolynomial, Symbolic, Wanted, results
 from asmgen.prove.routine import Described, Routine
 from asmgen.prove.run import OutOfTime, Path, Runner, Stuck
+from asmgen.prove.taint import leaks
 from asmgen.targets.conventions import Convention
 from emulate.aliasing import Mode, modes
 
 #: Seconds for one routine.
 BUDGET = 10.0
+
+_ABSOLUTE = MEANINGS["absolute"][0].function
 
 #: Bits that may be decided one after the other.
 DEEP = 6
@@ -44,6 +47,7 @@ class Proof:
     kernel: Described
     runner: Runner
     convention: Convention
+    constant_time: bool = True
     argument: list[str] = field(default_factory=list)
     runs: int = 0
     cases: int = 0
@@ -53,6 +57,11 @@ class Proof:
     def everything(self) -> None:
         """All modes, or Stuck."""
         first, *others = modes(self.kernel.signature)
+        if self.constant_time:
+            entry = enter(self.kernel.signature, self.convention, first, {})
+            for leak in leaks(self.runner.flow, entry):
+                raise Stuck(leak.what, leak.decoded, leak=True)
+            self.argument.append("no branch and no address depends on data")
         apart = self.mode(first)
         if apart:
             self.argument.append("every load of an input precedes every store to an output: buffers may be shared")
@@ -92,6 +101,7 @@ class Proof:
     def scene(self, mode: Mode, given: Mapping[str, Interval]) -> bool:
         """One way to share buffers with some scalars known."""
         entry = enter(self.kernel.signature, self.convention, mode, given)
+        self.meant(entry)  # its cases come before the work
         paths = list(self.runner.follow(Path(entry, self.runner.flow.entry), unroll=entry.count is None))
         self.runs += 1
         for path in paths:
@@ -118,17 +128,25 @@ class Proof:
 
     def meant(self, entry: Entry, count: int | None = None) -> Sequence[Wanted]:
         """The results, as polynomials of the inputs; `count` takes the place of the number of repetitions."""
-        context = Context(self.kernel.modulus, entry.space.interval)
+        context = self._context(entry)
         inputs: list[Any] = []
         for known in entry.inputs.values():
-            if known.contract.kind == "count" and count is not None:
-                inputs.append(count)
-            else:
-                inputs.append(goal.argument(context, known))
-        if self.kernel.meaning.function is square_n:  # it reduces long exponents; the definition serves better here
+            counted = known.contract.kind == "count" and count is not None
+            inputs.append(count if counted else goal.argument(context, known))
+        function, p = self.kernel.meaning.function, self.kernel.modulus
+        if function is square_n:  # it reduces long exponents; the definition serves better here
             base, times = inputs
-            return [pow(base, 1 << times, self.kernel.modulus)]
-        return results(context, self.kernel.meaning.function(self.kernel.modulus, *inputs), len(self.kernel.results))
+            return [pow(base, 1 << times, p)]
+        if function is _ABSOLUTE:
+            return [EvenOf(inputs[0].plain)]
+        try:
+            made = function(p, *inputs)
+        except (TypeError, AttributeError, ValueError) as fault:
+            raise NotPolynomial(f"the meaning cannot be run on unknowns: {fault}") from None
+        return results(context, made, len(self.kernel.results))
+
+    def _context(self, entry: Entry) -> Context:
+        return Context(self.kernel.modulus, entry.space.interval, entry.space.split)
 
     def returned(self, path: Path) -> list[Open]:
         """What is open at a return that no loop came before."""
@@ -140,14 +158,14 @@ class Proof:
             if known.width:
                 raise Stuck("returns without a loop for more than one count", path.done[-1])
             count = known.low
-        wanted = list(self.meant(entry, count))
         found: list[Open] = []
-        bits = [w for w, contract in zip(wanted, self.kernel.results, strict=True) if contract is Bit]
-        others = [w for w, contract in zip(wanted, self.kernel.results, strict=True) if contract is not Bit]
-        for parameter, want in zip(self.kernel.signature.outputs, others, strict=True):
-            found += goal.result(entry, parameter.contract, entry.output(parameter), want, parameter.name)
-        if bits:
-            raise Stuck("a returned bit is not understood yet", path.done[-1])
+        outputs = iter(self.kernel.signature.outputs)
+        for contract, want in zip(self.kernel.results, self.meant(entry, count), strict=True):
+            if isinstance(contract, BitContract):
+                found += bits.returned(entry, want, self.kernel.modulus)
+            else:
+                output = next(outputs)
+                found += goal.result(entry, output.contract, entry.output(output), want, output.name)
         return found
 
     def _kept(self, path: Path) -> None:
@@ -191,7 +209,7 @@ class Proof:
             more = entry.space.interval(made.remaining)
             if more.width or not 0 <= more.low <= 2:
                 raise Stuck("the loop ends before the count says so", path.done[-1])
-            want = Symbolic(Context(self.kernel.modulus, entry.space.interval), step(was, more.low), "residue")
+            want = Symbolic(self._context(entry), step(was, more.low), "residue")
             return goal.result(entry, output.contract, entry.output(output), want, output.name)
 
         for path in (*made.back, *made.out):
@@ -245,7 +263,7 @@ def prove(
         flow = Flow(decode(routine.target, routine.code), routine.entry)
         for way in ways:
             runner = Runner(flow, began + budget, patient=way, secret_branches=not constant_time)
-            proof = Proof(routine.kernel, runner, routine.convention)
+            proof = Proof(routine.kernel, runner, routine.convention, constant_time)
             try:
                 proof.everything()
                 assumptions = _assumptions(routine, constant_time)

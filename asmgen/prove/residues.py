@@ -59,11 +59,19 @@ class Parity:
 
 
 @dataclass(frozen=True)
+class EvenOf:
+    """Of poly and -poly modulo p the one that is even in 0..p - 1."""
+
+    poly: Poly
+
+
+@dataclass(frozen=True)
 class Context:
-    """The modulus, and what is known of polynomials."""
+    """The modulus, what is known of polynomials, and how to cut them."""
 
     modulus: int
     interval: Callable[[Poly], Interval]
+    split: Callable[[Poly, int], tuple[Poly, Poly]]
 
 
 Kind = Literal["integer", "residue", "least", "power"]
@@ -136,6 +144,8 @@ class Symbolic:
             return Symbolic(self.context, self.poly, self.kind if self.kind == "power" else "least", self.count)
         if modulus == 2 and self.kind == "least":
             return Parity(self.poly)
+        if self.kind == "integer" and modulus > 0 and modulus & (modulus - 1) == 0:
+            return Symbolic(self.context, self.context.split(self.poly, modulus.bit_length() - 1)[0], "integer")
         raise NotPolynomial(f"the meaning reduces modulo {modulus}")
 
     def __pow__(self, exponent: Any, modulus: int | None = None) -> Symbolic:
@@ -150,6 +160,34 @@ class Symbolic:
             result = result * self.plain
         kind: Kind = "integer" if self.kind == "integer" and modulus is None else "residue"
         return Symbolic(self.context, result, kind)
+
+    def __rshift__(self, k: int) -> Symbolic:
+        if self.kind != "integer":
+            raise NotPolynomial("the meaning shifts a residue down")
+        return Symbolic(self.context, self.context.split(self.poly, k)[1], "integer")
+
+    def __floordiv__(self, divisor: int) -> Symbolic:
+        if not isinstance(divisor, int) or divisor <= 0 or divisor & (divisor - 1):
+            raise NotPolynomial("the meaning divides by something other than a power of two")
+        return self >> divisor.bit_length() - 1
+
+    def _bits(self, other: Any, function: Callable[[Poly, Poly], Poly]) -> Symbolic:
+        polys = [Poly.of(int(each)) if isinstance(each, int) else each.plain for each in (self, other)]
+        known = [self.context.interval(poly) for poly in polys]
+        if self.kind != "integer" or any(each.low < 0 or each.high > 1 for each in known):
+            raise NotPolynomial("the meaning combines bits of numbers")
+        return self._with(other, function)
+
+    def __and__(self, other: Any) -> Symbolic:
+        return self._bits(other, lambda x, y: x * y)
+
+    def __or__(self, other: Any) -> Symbolic:
+        return self._bits(other, lambda x, y: x + y - x * y)
+
+    def __xor__(self, other: Any) -> Symbolic:
+        return self._bits(other, lambda x, y: x + y - x * y * 2)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def _at_most(self, most: Any) -> bool:
         if self.kind != "integer" or not isinstance(most, int):
@@ -196,7 +234,7 @@ class Symbolic:
     __int__ = __index__
 
 
-Wanted = Symbolic | ZeroTest | Parity
+Wanted = Symbolic | ZeroTest | Parity | EvenOf
 
 
 def results(context: Context, made: Any, count: int) -> Sequence[Wanted]:
@@ -208,6 +246,6 @@ def results(context: Context, made: Any, count: int) -> Sequence[Wanted]:
 
 
 def _wanted(context: Context, value: Any) -> Wanted:
-    if isinstance(value, (Symbolic, ZeroTest, Parity)):
+    if isinstance(value, (Symbolic, ZeroTest, Parity, EvenOf)):
         return value
     return Symbolic(context, Poly.of(int(value)), "integer")

@@ -1,0 +1,96 @@
+"""Returned bits: whether a residue is zero, and the lowest bit of its one value in 0..p - 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, permutations
+
+from asmgen.bounds import Interval, Poly
+from asmgen.contracts import Element
+from asmgen.prove.domain import Undefined
+from asmgen.prove.entry import Entry
+from asmgen.prove.goal import Open, at_most, balanced
+from asmgen.prove.residues import EvenOf, NotPolynomial, Parity, Wanted, ZeroTest
+
+#: Orders of words that are tried.
+ORDERS = 720
+
+
+def returned(entry: Entry, wanted: Wanted, modulus: int) -> list[Open]:
+    """What is open of the returned register being the bit that is wanted."""
+    what, value = "the returned bit", entry.state.registers.get(entry.convention.result)
+    if value is None or isinstance(value, Undefined):
+        return [Open(f"{what} is not set", Poly({}))]
+    bit = entry.domain.norm(value)
+    if isinstance(wanted, ZeroTest):
+        shown = _tells_zero(entry, bit, wanted.poly, modulus)
+    elif isinstance(wanted, Parity):
+        shown = _is_parity(entry, bit, wanted.poly, modulus)
+    elif isinstance(wanted, EvenOf):
+        raise NotPolynomial("the meaning gives an element for a bit")
+    else:
+        return list(at_most(entry, value - entry.domain.form(wanted.plain), 0, what))
+    return [] if shown else [Open(what, bit)]
+
+
+def _tells_zero(entry: Entry, bit: Poly, residue: Poly, modulus: int) -> bool:
+    """Whether the bit is 1 exactly where the residue is zero.
+
+    The bit tests words. With W the integer that they are the words of, and V an integer that is the residue modulo p
+    and W modulo the power of two that W is below: W = 0 exactly where V = 0 if |V| is less than that power, and V = 0
+    exactly where the residue is zero if |V| is less than p.
+    """
+    for some, words in entry.domain.zeros.items():
+        if bit == 1 - some:
+            return any(_same_zero(entry, value, len(words), residue, modulus) for value in _values(entry, words))
+    return False
+
+
+def _values(entry: Entry, words: Sequence[Poly]) -> Iterator[Poly]:
+    """The integers that words may be the words of: in 64 bits or at limb positions, in any order."""
+    contracts = [given.contract for given in entry.inputs.values() if isinstance(given.contract, Element)]
+    layouts = dict.fromkeys([tuple(64 * n for n in range(len(words)))])
+    layouts.update(dict.fromkeys(each.field.positions for each in contracts if len(each.field.positions) == len(words)))
+    for order in islice(permutations(words), ORDERS):
+        for places in layouts:
+            yield Poly.sum(word << at for word, at in zip(order, places, strict=True))
+
+
+def _same_zero(entry: Entry, value: Poly, words: int, residue: Poly, modulus: int) -> bool:
+    capacity = 1 << 64 * words
+    less = min(capacity, modulus) - 1
+    for candidate in dict.fromkeys((value, balanced(value, capacity))):
+        factor = _factor(candidate, residue, modulus)
+        if factor is None or balanced(candidate * factor - residue, modulus):
+            continue
+        allowed = Interval(-less, less)
+        if entry.space.interval(candidate, enough=allowed).within(allowed):
+            return True
+    return False
+
+
+def _factor(value: Poly, residue: Poly, modulus: int) -> int | None:
+    """The number by which a value would have to be multiplied to be the residue, by one of its terms."""
+    for monomial, coefficient in residue.terms.items():
+        if monomial and coefficient % modulus:
+            own = value.terms.get(monomial, 0) % modulus
+            return coefficient * pow(own, -1, modulus) % modulus if own else None
+    return None
+
+
+def _is_parity(entry: Entry, bit: Poly, residue: Poly, modulus: int) -> bool:
+    """Whether the bit is the lowest one of what the residue is in 0..p - 1.
+
+    That value is residue - p * q for the integer q that brings it into the range; p is odd, so the bit must be residue +
+    q modulo 2. What is odd of bit - residue is tried for q.
+    """
+    if not entry.space.interval(bit, enough=Interval(0, 1)).within(Interval(0, 1)):
+        return False
+    quotient = Poly({monomial: 1 for monomial, c in (bit - residue).terms.items() if c % 2})
+    canonical, allowed = residue - quotient * modulus, Interval(0, modulus - 1)
+    return entry.space.interval(canonical, enough=allowed).within(allowed)
+
+
+def even(entry: Entry, word: Poly) -> bool:
+    """Whether the lowest bit of a word is zero."""
+    return entry.space.interval(entry.domain.norm(entry.domain.split(word, 1)[0]), enough=Interval(0, 0)).high == 0
