@@ -88,9 +88,9 @@ SYMBOL(curve25519_4x64_mul):
 	mulxq	16(%rax), %rcx, %r10    /* a[0]*b[2].hi */
 	adcq	%r9, %rcx               /* a[0]*b[2].lo.. */
 	mulxq	24(%rax), %rbx, %r9     /* a[0]*b[3].hi */
+	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%r10, %rbx              /* a[0]*b[3].lo.. */
 	adcq	$0, %r9                 /* a[0]*b[3].hi.. */
-	movq	8(%rsi), %rdx           /* a[1] */
 	mulxq	(%rax), %rbp, %r10      /* r10=a[1]*b[0].hi rbp=a[1]*b[0].lo */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%rbp, %r8               /* a[0]*b[1].lo.. */
@@ -102,10 +102,10 @@ SYMBOL(curve25519_4x64_mul):
 	adoxq	%rbp, %rbx              /* a[0]*b[3].lo.. */
 	mulxq	24(%rax), %rdx, %rbp    /* a[1]*b[3].hi */
 	adcxq	%rdx, %r9
+	movq	16(%rsi), %rdx          /* a[2] */
 	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
 	adcxq	%r12, %rbp
 	adoxq	%r12, %rbp              /* a[1]*b[3].hi.. */
-	movq	16(%rsi), %rdx          /* a[2] */
 	mulxq	(%rax), %r12, %r10      /* r10=a[2]*b[0].hi r12=a[2]*b[0].lo */
 	xorl	%r13d, %r13d            /* 0 */
 	adcxq	%r12, %rcx              /* a[0]*b[2].lo.. */
@@ -117,10 +117,10 @@ SYMBOL(curve25519_4x64_mul):
 	adoxq	%r12, %r9               /* a[0]*b[3].hi.. */
 	mulxq	24(%rax), %rdx, %r12    /* a[2]*b[3].hi */
 	adcxq	%rdx, %rbp
+	movq	24(%rsi), %rdx          /* a[3] */
 	adoxq	%r10, %rbp              /* a[1]*b[3].hi.. */
 	adcxq	%r13, %r12
 	adoxq	%r13, %r12              /* a[2]*b[3].hi.. */
-	movq	24(%rsi), %rdx          /* a[3] */
 	mulxq	(%rax), %r13, %r10      /* r10=a[3]*b[0].hi r13=a[3]*b[0].lo */
 	xorl	%esi, %esi              /* 0 */
 	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
@@ -218,9 +218,9 @@ SYMBOL(curve25519_4x64_mul_canon):
 	mulxq	16(%rax), %rcx, %r10    /* a[0]*b[2].hi */
 	adcq	%r9, %rcx               /* a[0]*b[2].lo.. */
 	mulxq	24(%rax), %rbx, %r9     /* a[0]*b[3].hi */
+	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%r10, %rbx              /* a[0]*b[3].lo.. */
 	adcq	$0, %r9                 /* a[0]*b[3].hi.. */
-	movq	8(%rsi), %rdx           /* a[1] */
 	mulxq	(%rax), %rbp, %r10      /* r10=a[1]*b[0].hi rbp=a[1]*b[0].lo */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%rbp, %r8               /* a[0]*b[1].lo.. */
@@ -232,10 +232,10 @@ SYMBOL(curve25519_4x64_mul_canon):
 	adoxq	%rbp, %rbx              /* a[0]*b[3].lo.. */
 	mulxq	24(%rax), %rdx, %rbp    /* a[1]*b[3].hi */
 	adcxq	%rdx, %r9
+	movq	16(%rsi), %rdx          /* a[2] */
 	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
 	adcxq	%r12, %rbp
 	adoxq	%r12, %rbp              /* a[1]*b[3].hi.. */
-	movq	16(%rsi), %rdx          /* a[2] */
 	mulxq	(%rax), %r12, %r10      /* r10=a[2]*b[0].hi r12=a[2]*b[0].lo */
 	xorl	%r13d, %r13d            /* 0 */
 	adcxq	%r12, %rcx              /* a[0]*b[2].lo.. */
@@ -247,10 +247,10 @@ SYMBOL(curve25519_4x64_mul_canon):
 	adoxq	%r12, %r9               /* a[0]*b[3].hi.. */
 	mulxq	24(%rax), %rdx, %r12    /* a[2]*b[3].hi */
 	adcxq	%rdx, %rbp
+	movq	24(%rsi), %rdx          /* a[3] */
 	adoxq	%r10, %rbp              /* a[1]*b[3].hi.. */
 	adcxq	%r13, %r12
 	adoxq	%r13, %r12              /* a[2]*b[3].hi.. */
-	movq	24(%rsi), %rdx          /* a[3] */
 	mulxq	(%rax), %r13, %r10      /* r10=a[3]*b[0].hi r13=a[3]*b[0].lo */
 	xorl	%esi, %esi              /* 0 */
 	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
@@ -357,10 +357,11 @@ SYMBOL(curve25519_4x64_sqr):
 	mulxq	24(%rsi), %rcx, %r8     /* r8=a[1]*a[3].hi rcx=a[1]*a[3].lo */
 	addq	%r11, %r10              /* a[1]*a[2].lo.. */
 	mulxq	(%rsi), %rbx, %r11      /* r11=a[0]*a[1].hi rbx=a[0]*a[1].lo */
-	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
+	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
 	mulxq	(%rsi), %rbp, %rcx      /* rcx=a[0]*a[3].hi rbp=a[0]*a[3].lo */
 	mulxq	16(%rsi), %r13, %r12    /* r12=a[2]*a[3].hi r13=a[2]*a[3].lo */
+	movq	(%rsi), %rdx            /* a[0] */
 	adcq	$0, %r8                 /* a[1]*a[3].hi.. */
 	addq	%r11, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rbp, %r10              /* a[1]*a[2].lo.. */
@@ -368,45 +369,44 @@ SYMBOL(curve25519_4x64_sqr):
 	adcq	%r13, %r8               /* a[1]*a[3].hi.. */
 	adcq	$0, %r12                /* a[2]*a[3].hi.. */
 	addq	%rbx, %rbx              /* a[0]*a[1].lo.. */
-	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	%rdx, %rcx, %r11        /* r11=a[0]*a[0].hi rcx=a[0]*a[0].lo */
+	movq	$0, %r11                /* start */
 	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
+	mulxq	%rdx, %rbp, %rcx        /* rcx=a[0]*a[0].hi rbp=a[0]*a[0].lo */
+	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%r10, %r10              /* a[1]*a[2].lo.. */
 	adcq	%rax, %rax              /* a[1]*a[2].hi.. */
-	movq	$0, %rbp                /* start */
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
-	movq	8(%rsi), %rdx           /* a[1] */
-	mulxq	%rdx, %r14, %r13        /* r13=a[1]*a[1].hi r14=a[1]*a[1].lo */
 	adcq	%r12, %r12              /* a[2]*a[3].hi.. */
-	adcq	$0, %rbp                /* %v41 */
-	addq	%r11, %rbx              /* a[0]*a[1].lo.. */
+	mulxq	%rdx, %r14, %r13        /* r13=a[1]*a[1].hi r14=a[1]*a[1].lo */
 	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	%rdx, %rdx, %r11        /* r11=a[2]*a[2].hi rdx=a[2]*a[2].lo */
+	adcq	$0, %r11                /* %v33 */
+	addq	%rcx, %rbx              /* a[0]*a[1].lo.. */
+	mulxq	%rdx, %rdx, %rcx        /* rcx=a[2]*a[2].hi rdx=a[2]*a[2].lo */
 	adcq	%r14, %r9               /* a[0]*a[2].lo.. */
 	adcq	%r13, %r10              /* a[1]*a[2].lo.. */
 	movq	%rdx, %r13              /* a[2]*a[2].lo */
 	movq	24(%rsi), %rdx          /* a[3] */
 	mulxq	%rdx, %rdx, %r14        /* r14=a[3]*a[3].hi rdx=a[3]*a[3].lo */
 	adcq	%r13, %rax              /* a[1]*a[2].hi.. */
-	adcq	%r11, %r8               /* a[1]*a[3].hi.. */
+	adcq	%rcx, %r8               /* a[1]*a[3].hi.. */
 	adcq	%rdx, %r12              /* a[2]*a[3].hi.. */
 	movl	$38, %edx               /* 0x26 */
-	mulxq	%rax, %r11, %rax        /* rax=a[1]*a[2].hi...hi r11=a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%rax, %rcx, %rax        /* rax=a[1]*a[2].hi...hi rcx=a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	mulxq	%r8, %rsi, %r8          /* r8=a[1]*a[3].hi...hi rsi=a[1]*a[3].hi...lo */
-	adcq	%r14, %rbp              /* a[3]*a[3].hi..       return fold(a.value * a.value) */
+	adcq	%r14, %r11              /* a[3]*a[3].hi..       return fold(a.value * a.value) */
 	mulxq	%r12, %r13, %r12        /* r12=a[2]*a[3].hi...hi r13=a[2]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	addq	%r11, %rcx              /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
-	mulxq	%rbp, %rdx, %r11        /* r11=a[3]*a[3].hi...hi rdx=a[3]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	addq	%rcx, %rbp              /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	mulxq	%r11, %rcx, %r11        /* r11=a[3]*a[3].hi...hi rcx=a[3]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	adcq	%rsi, %rbx              /* a[0]*a[1].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcq	%r13, %r9               /* a[0]*a[2].lo.. */
-	adcq	%rdx, %r10              /* a[1]*a[2].lo.. */
+	adcq	%rcx, %r10              /* a[1]*a[2].lo.. */
 	adcq	$0, %r11
 	shldq	$1, %r10, %r11
 	imulq	$19, %r11, %r11         /* %v65                 return rest + (19 * q + late) */
 	btrq	$63, %r10               /* (a[1]*a[2].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
-	addq	%r11, %rcx              /* a[0]*a[0].lo..       return rest + (19 * q + late) */
+	addq	%r11, %rbp              /* a[0]*a[0].lo..       return rest + (19 * q + late) */
 	adcq	%rax, %rbx              /* a[0]*a[1].lo.. */
-	movq	%rcx, (%rdi)            /*                      def sqr(a: loose) -> loose: */
+	movq	%rbp, (%rdi)            /*                      def sqr(a: loose) -> loose: */
 	adcq	%r8, %r9                /* a[0]*a[2].lo..       return rest + (19 * q + late) */
 	movq	%rbx, 8(%rdi)           /*                      def sqr(a: loose) -> loose: */
 	adcq	%r12, %r10              /* (a[1]*a[2].lo..).low.. return rest + (19 * q + late) */
@@ -473,10 +473,11 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	mulxq	24(%rsi), %rcx, %r8     /* r8=a[1]*a[3].hi rcx=a[1]*a[3].lo */
 	addq	%r11, %r10              /* a[1]*a[2].lo.. */
 	mulxq	(%rsi), %rbx, %r11      /* r11=a[0]*a[1].hi rbx=a[0]*a[1].lo */
-	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
+	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
 	mulxq	(%rsi), %rbp, %rcx      /* rcx=a[0]*a[3].hi rbp=a[0]*a[3].lo */
 	mulxq	16(%rsi), %r13, %r12    /* r12=a[2]*a[3].hi r13=a[2]*a[3].lo */
+	movq	(%rsi), %rdx            /* a[0] */
 	adcq	$0, %r8                 /* a[1]*a[3].hi.. */
 	addq	%r11, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rbp, %r10              /* a[1]*a[2].lo.. */
@@ -484,44 +485,43 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	adcq	%r13, %r8               /* a[1]*a[3].hi.. */
 	adcq	$0, %r12                /* a[2]*a[3].hi.. */
 	addq	%rbx, %rbx              /* a[0]*a[1].lo.. */
-	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	%rdx, %rcx, %r11        /* r11=a[0]*a[0].hi rcx=a[0]*a[0].lo */
+	movq	$0, %r11                /* start */
 	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
+	mulxq	%rdx, %rbp, %rcx        /* rcx=a[0]*a[0].hi rbp=a[0]*a[0].lo */
+	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%r10, %r10              /* a[1]*a[2].lo.. */
 	adcq	%rax, %rax              /* a[1]*a[2].hi.. */
-	movq	$0, %rbp                /* start */
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
-	movq	8(%rsi), %rdx           /* a[1] */
-	mulxq	%rdx, %r14, %r13        /* r13=a[1]*a[1].hi r14=a[1]*a[1].lo */
 	adcq	%r12, %r12              /* a[2]*a[3].hi.. */
-	adcq	$0, %rbp                /* %v41 */
-	addq	%r11, %rbx              /* a[0]*a[1].lo.. */
+	mulxq	%rdx, %r14, %r13        /* r13=a[1]*a[1].hi r14=a[1]*a[1].lo */
 	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	%rdx, %rdx, %r11        /* r11=a[2]*a[2].hi rdx=a[2]*a[2].lo */
+	adcq	$0, %r11                /* %v33 */
+	addq	%rcx, %rbx              /* a[0]*a[1].lo.. */
+	mulxq	%rdx, %rdx, %rcx        /* rcx=a[2]*a[2].hi rdx=a[2]*a[2].lo */
 	adcq	%r14, %r9               /* a[0]*a[2].lo.. */
 	adcq	%r13, %r10              /* a[1]*a[2].lo.. */
 	movq	%rdx, %r13              /* a[2]*a[2].lo */
 	movq	24(%rsi), %rdx          /* a[3] */
 	mulxq	%rdx, %rdx, %r14        /* r14=a[3]*a[3].hi rdx=a[3]*a[3].lo */
 	adcq	%r13, %rax              /* a[1]*a[2].hi.. */
-	adcq	%r11, %r8               /* a[1]*a[3].hi.. */
+	adcq	%rcx, %r8               /* a[1]*a[3].hi.. */
 	adcq	%rdx, %r12              /* a[2]*a[3].hi.. */
 	movl	$38, %edx               /* 0x26 */
-	mulxq	%rax, %r11, %rax        /* rax=a[1]*a[2].hi...hi r11=a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%rax, %rcx, %rax        /* rax=a[1]*a[2].hi...hi rcx=a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	mulxq	%r8, %rsi, %r8          /* r8=a[1]*a[3].hi...hi rsi=a[1]*a[3].hi...lo */
-	adcq	%r14, %rbp              /* a[3]*a[3].hi..       return fold(a.value * a.value, reduced=True) */
+	adcq	%r14, %r11              /* a[3]*a[3].hi..       return fold(a.value * a.value, reduced=True) */
 	mulxq	%r12, %r13, %r12        /* r12=a[2]*a[3].hi...hi r13=a[2]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	addq	%r11, %rcx              /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
-	mulxq	%rbp, %rdx, %r11        /* r11=a[3]*a[3].hi...hi rdx=a[3]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	addq	%rcx, %rbp              /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	mulxq	%r11, %rcx, %r11        /* r11=a[3]*a[3].hi...hi rcx=a[3]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	adcq	%rsi, %rbx              /* a[0]*a[1].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcq	%r13, %r9               /* a[0]*a[2].lo.. */
-	adcq	%rdx, %r10              /* a[1]*a[2].lo.. */
+	adcq	%rcx, %r10              /* a[1]*a[2].lo.. */
 	adcq	$0, %r11
 	shldq	$1, %r10, %r11
 	imulq	$19, %r11, %r11         /* %v65                 return finished(rest + (19 * q + 19 + late)) */
 	btrq	$63, %r10               /* (a[1]*a[2].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
 	addq	$19, %r11               /*                      return finished(rest + (19 * q + 19 + late)) */
-	addq	%r11, %rcx              /* a[0]*a[0].lo.. */
+	addq	%r11, %rbp              /* a[0]*a[0].lo.. */
 	adcq	%rax, %rbx              /* a[0]*a[1].lo.. */
 	adcq	%r8, %r9                /* a[0]*a[2].lo.. */
 	adcq	%r12, %r10              /* (a[1]*a[2].lo..).low.. */
@@ -530,9 +530,9 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	sbbq	%rax, %rax              /* %v72 */
 	btrq	$63, %r10               /* ((a[1]*a[2].lo..).low..).low rest, reached = x.split(255) */
 	andq	$19, %rax               /*                      return rest - pick(reached, 0, 19) */
-	subq	%rax, %rcx              /* a[0]*a[0].lo.. */
+	subq	%rax, %rbp              /* a[0]*a[0].lo.. */
 	sbbq	$0, %rbx                /* a[0]*a[1].lo.. */
-	movq	%rcx, (%rdi)            /*                      def sqr_canon(a: loose) -> canonical: */
+	movq	%rbp, (%rdi)            /*                      def sqr_canon(a: loose) -> canonical: */
 	sbbq	$0, %r9                 /* a[0]*a[2].lo..       return rest - pick(reached, 0, 19) */
 	movq	%rbx, 8(%rdi)           /*                      def sqr_canon(a: loose) -> canonical: */
 	sbbq	$0, %r10                /* ((a[1]*a[2].lo..).low..).low.. return rest - pick(reached, 0, 19) */
@@ -567,9 +567,9 @@ SYMBOL(curve25519_4x64_sqr_canon):
  * in      n: a public number of times, 0 to 2^64 - 1
  * out     out: limbs below 2^64
  * args    out in rdi, a in rsi, n in rdx
- * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
+ * changes rax rcx rdx rsi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   64 bytes
+ * stack   48 bytes
  * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(curve25519_4x64_square_n)
@@ -597,89 +597,84 @@ SYMBOL(curve25519_4x64_square_n):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	subq	$16, %rsp               /* slots */
-	.cfi_def_cfa_offset 72
 	movq	(%rsi), %rax            /* a[0] */
 	movq	8(%rsi), %r10           /* a[1] */
 	movq	16(%rsi), %r11          /* a[2] */
 	movq	24(%rsi), %r9           /* a[3] */
-	movq	%rdi, (%rsp)            /* spill out */
 	testq	%rdx, %rdx
 	jz	LOCAL(square_n_none)
-	movq	%rdx, 8(%rsp)           /* keep n */
-	movq	%r11, %rdi              /* s2 */
+	movq	%rax, %r15              /* a[0] */
+	movq	%rdx, %rax              /* n */
 LOCAL(square_n_loop3):
-	movq	%rdi, %rdx              /* s2 */
-	mulxq	%r10, %r8, %r11         /* r11=s1*s2.hi r8=s1*s2.lo return fold(a.value * a.value) */
-	mulxq	%rax, %rsi, %rcx        /* rcx=s0*s2.hi rsi=s0*s2.lo */
+	movq	%r11, %rdx              /* s2 */
+	mulxq	%r10, %rcx, %r8         /* r8=s1*s2.hi rcx=s1*s2.lo return fold(a.value * a.value) */
+	mulxq	%r15, %rbx, %rsi        /* rsi=s0*s2.hi rbx=s0*s2.lo */
 	movq	%r10, %rdx              /* s1 */
-	mulxq	%r9, %rbp, %rbx         /* rbx=s1*s3.hi rbp=s1*s3.lo */
-	addq	%rcx, %r8               /* s1*s2.lo.. */
-	mulxq	%rax, %r12, %rcx        /* rcx=s0*s1.hi r12=s0*s1.lo */
-	adcq	%rbp, %r11              /* s1*s2.hi.. */
+	mulxq	%r9, %r12, %rbp         /* rbp=s1*s3.hi r12=s1*s3.lo */
+	addq	%rsi, %rcx              /* s1*s2.lo.. */
+	mulxq	%r15, %r13, %rsi        /* rsi=s0*s1.hi r13=s0*s1.lo */
+	adcq	%r12, %r8               /* s1*s2.hi.. */
 	movq	%r9, %rdx               /* s3 */
-	mulxq	%rax, %r13, %rbp        /* rbp=s0*s3.hi r13=s0*s3.lo */
-	adcq	$0, %rbx                /* s1*s3.hi.. */
-	addq	%rcx, %rsi              /* s0*s2.lo.. */
-	adcq	%r13, %r8               /* s1*s2.lo.. */
-	mulxq	%rdi, %r13, %rcx        /* rcx=s2*s3.hi r13=s2*s3.lo */
-	adcq	%rbp, %r11              /* s1*s2.hi.. */
-	adcq	%r13, %rbx              /* s1*s3.hi.. */
-	adcq	$0, %rcx                /* s2*s3.hi.. */
-	addq	%r12, %r12              /* s0*s1.lo.. */
-	movq	%rax, %rdx              /* s0 */
-	mulxq	%rax, %rbp, %rax        /* rax=s0*s0.hi rbp=s0*s0.lo */
-	adcq	%rsi, %rsi              /* s0*s2.lo.. */
-	adcq	%r8, %r8                /* s1*s2.lo.. */
-	adcq	%r11, %r11              /* s1*s2.hi.. */
-	adcq	%rbx, %rbx              /* s1*s3.hi.. */
-	adcq	%rcx, %rcx              /* s2*s3.hi.. */
+	mulxq	%r15, %r14, %r12        /* r12=s0*s3.hi r14=s0*s3.lo */
+	adcq	$0, %rbp                /* s1*s3.hi.. */
+	addq	%rsi, %rbx              /* s0*s2.lo.. */
+	adcq	%r14, %rcx              /* s1*s2.lo.. */
+	mulxq	%r11, %r14, %rsi        /* rsi=s2*s3.hi r14=s2*s3.lo */
+	adcq	%r12, %r8               /* s1*s2.hi.. */
+	adcq	%r14, %rbp              /* s1*s3.hi.. */
+	adcq	$0, %rsi                /* s2*s3.hi.. */
+	addq	%r13, %r13              /* s0*s1.lo.. */
+	movq	$0, %r12                /* start */
+	adcq	%rbx, %rbx              /* s0*s2.lo.. */
+	adcq	%rcx, %rcx              /* s1*s2.lo.. */
+	adcq	%r8, %r8                /* s1*s2.hi.. */
+	adcq	%rbp, %rbp              /* s1*s3.hi.. */
+	adcq	%rsi, %rsi              /* s2*s3.hi.. */
+	adcq	$0, %r12                /* %v38 */
+	movq	%r15, %rdx              /* s0 */
+	mulxq	%r15, %r15, %rdx        /* s0*s0.lo */
+	addq	%rdx, %r13              /* s0*s1.lo.. */
 	movq	%r10, %rdx              /* s1 */
-	mulxq	%r10, %r13, %r10        /* r10=s1*s1.hi r13=s1*s1.lo */
-	movq	%rdi, %rdx              /* s2 */
-	mulxq	%rdi, %r14, %rdi        /* rdi=s2*s2.hi r14=s2*s2.lo */
+	mulxq	%r10, %rdx, %r10        /* s1*s1.hi */
+	adcq	%rdx, %rbx              /* s0*s2.lo.. */
+	adcq	%r10, %rcx              /* s1*s2.lo.. */
+	movq	%r11, %rdx              /* s2 */
+	mulxq	%r11, %r11, %r10        /* s2*s2.hi */
+	adcq	%r11, %r8               /* s1*s2.hi.. */
 	movq	%r9, %rdx               /* s3 */
-	mulxq	%r9, %r15, %r9          /* r9=s3*s3.hi r15=s3*s3.lo */
-	movq	$0, %rdx
-	adcq	$0, %rdx                /* %v46 */
-	addq	%rax, %r12              /* s0*s1.lo.. */
-	adcq	%r13, %rsi              /* s0*s2.lo.. */
-	adcq	%r10, %r8               /* s1*s2.lo.. */
-	adcq	%r14, %r11              /* s1*s2.hi.. */
-	adcq	%rdi, %rbx              /* s1*s3.hi.. */
-	movq	%rdx, %rax              /* %v46 */
+	mulxq	%r9, %r9, %r11          /* r11=s3*s3.hi r9=s3*s3.lo */
+	adcq	%r10, %rbp              /* s1*s3.hi.. */
+	adcq	%r9, %rsi               /* s2*s3.hi.. */
 	movl	$38, %edx               /* 0x26 */
-	mulxq	%r11, %r11, %r10        /* r10=s1*s2.hi...hi r11=s1*s2.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcq	%r15, %rcx              /* s2*s3.hi..           return fold(a.value * a.value) */
-	mulxq	%rbx, %rbx, %rdi        /* rdi=s1*s3.hi...hi rbx=s1*s3.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcq	%r9, %rax               /* s3*s3.hi..           return fold(a.value * a.value) */
-	mulxq	%rcx, %rcx, %r9         /* r9=s2*s3.hi...hi rcx=s2*s3.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	addq	%r11, %rbp              /* s0*s0.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
-	mulxq	%rax, %r11, %rax        /* rax=s3*s3.hi...hi r11=s3*s3.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcq	%rbx, %r12              /* s0*s1.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
-	adcq	%rcx, %rsi              /* s0*s2.lo.. */
-	adcq	%r11, %r8               /* s1*s2.lo.. */
-	adcq	$0, %rax
-	shldq	$1, %r8, %rax
-	imulq	$19, %rax, %rax         /* %v70                 return rest + (19 * q + late) */
-	btrq	$63, %r8                /* (s1*s2.lo..).low     rest, q = (low + number([*lows, highs[3]])).split(255) */
-	addq	%rbp, %rax              /* s0*s0.lo..           return rest + (19 * q + late) */
-	adcq	%r12, %r10              /* s0*s1.lo.. */
-	adcq	%rsi, %rdi              /* s0*s2.lo.. */
-	adcq	%r8, %r9                /* (s1*s2.lo..).low.. */
-	decq	8(%rsp)
+	mulxq	%r8, %r9, %r10          /* r10=s1*s2.hi...hi r9=s1*s2.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%rbp, %rbp, %r8         /* r8=s1*s3.hi...hi rbp=s1*s3.hi...lo */
+	adcq	%r11, %r12              /* s3*s3.hi..           return fold(a.value * a.value) */
+	mulxq	%rsi, %rsi, %r11        /* r11=s2*s3.hi...hi rsi=s2*s3.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	addq	%r9, %r15               /* s0*s0.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
+	mulxq	%r12, %r12, %r9         /* r9=s3*s3.hi...hi r12=s3*s3.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	adcq	%rbp, %r13              /* s0*s1.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
+	adcq	%rsi, %rbx              /* s0*s2.lo.. */
+	adcq	%r12, %rcx              /* s1*s2.lo.. */
+	adcq	$0, %r9
+	shldq	$1, %rcx, %r9
+	imulq	$19, %r9, %r9           /* %v70                 return rest + (19 * q + late) */
+	btrq	$63, %rcx               /* (s1*s2.lo..).low     rest, q = (low + number([*lows, highs[3]])).split(255) */
+	addq	%r9, %r15               /* s0*s0.lo..           return rest + (19 * q + late) */
+	adcq	%r13, %r10              /* s0*s1.lo.. */
+	adcq	%r8, %rbx               /* s0*s2.lo.. */
+	adcq	%r11, %rcx              /* (s1*s2.lo..).low.. */
+	movq	%rbx, %r11              /* s0*s2.lo.. */
+	movq	%rcx, %r9               /* (s1*s2.lo..).low.. */
+	decq	%rax                    /* n */
 	jnz	LOCAL(square_n_loop3)
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
-	movq	%r11, %rdi              /* a[2] */
+	movq	%rax, %r15              /* a[0] */
 LOCAL(square_n_join2):
-	movq	(%rsp), %r11            /* out */
-	movq	%rax, (%r11)            /*                      return repeat(n, sqr, a) */
-	movq	%r10, 8(%r11)
-	movq	%rdi, 16(%r11)
-	movq	%r9, 24(%r11)
-	addq	$16, %rsp
-	.cfi_def_cfa_offset 56
+	movq	%r15, (%rdi)            /*                      return repeat(n, sqr, a) */
+	movq	%r10, 8(%rdi)
+	movq	%r11, 16(%rdi)
+	movq	%r9, 24(%rdi)
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
 	.cfi_restore %r15
@@ -766,22 +761,22 @@ SYMBOL(curve25519_4x64_add):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	addq	(%rdx), %rax            /* a[0]..               rest, q = (a.value + b.value).split(255) */
 	movq	8(%rsi), %r10           /* a[1] */
-	adcq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	adcq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
+	addq	(%rdx), %rax            /* a[0]..               rest, q = (a.value + b.value).split(255) */
+	adcq	8(%rdx), %r10           /* a[1].. */
+	adcq	16(%rdx), %r11          /* a[2].. */
 	adcq	24(%rdx), %r9           /* a[3].. */
 	movq	$0, %r8
 	adcq	$0, %r8
 	shldq	$1, %r9, %r8
-	imulq	$19, %r8, %r8           /* a[3]...high          return rest + 19 * q */
-	btrq	$63, %r9                /* a[3]...low           rest, q = (a.value + b.value).split(255) */
+	imulq	$19, %r8, %r8           /* (a[3]..).high        return rest + 19 * q */
+	btrq	$63, %r9                /* (a[3]..).low         rest, q = (a.value + b.value).split(255) */
 	addq	%r8, %rax               /* a[0]..               return rest + 19 * q */
 	adcq	$0, %r10                /* a[1].. */
 	adcq	$0, %r11                /* a[2].. */
-	adcq	$0, %r9                 /* a[3]...low.. */
+	adcq	$0, %r9                 /* (a[3]..).low.. */
 	movq	%rax, (%rdi)            /*                      def add(a: loose, b: loose) -> loose: */
 	movq	%r10, 8(%rdi)
 	movq	%r11, 16(%rdi)
@@ -811,20 +806,20 @@ SYMBOL(curve25519_4x64_sub):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	subq	(%rdx), %rax            /* a[0]..               x = a.value - b.value */
 	movq	8(%rsi), %r10           /* a[1] */
-	sbbq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	sbbq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
+	subq	(%rdx), %rax            /* a[0]..               x = a.value - b.value */
+	sbbq	8(%rdx), %r10           /* a[1].. */
+	sbbq	16(%rdx), %r11          /* a[2].. */
 	sbbq	24(%rdx), %r9           /* a[3].. */
 	sbbq	%r8, %r8
-	shldq	$1, %r9, %r8            /* a[3]...high          times = 1 - x.split(255)[1] */
+	shldq	$1, %r9, %r8            /* (a[3]..).high        times = 1 - x.split(255)[1] */
 	movl	$1, %ecx
-	subq	%r8, %rcx               /* a[3]...high.. */
+	subq	%r8, %rcx               /* (a[3]..).high.. */
 	movl	$63, %r8d
-	shlxq	%r8, %rcx, %r8          /* a[3]...high..<<      return x + (times << 255) - 19 * times */
-	imulq	$19, %rcx, %rcx         /* a[3]...high.. */
+	shlxq	%r8, %rcx, %r8          /* (a[3]..).high..<<    return x + (times << 255) - 19 * times */
+	imulq	$19, %rcx, %rcx         /* (a[3]..).high.. */
 	addq	%r8, %r9                /* a[3].. */
 	subq	%rcx, %rax              /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
@@ -903,26 +898,26 @@ SYMBOL(curve25519_4x64_neg):
 SYMBOL(curve25519_4x64_canon):
 	.cfi_startproc
 	endbr64
+	movq	8(%rsi), %r11           /* a[1] */
+	movq	16(%rsi), %r9           /* a[2] */
 	movl	$63, %eax               /* 0x3f */
 	shrxq	%rax, 24(%rsi), %r10    /*                      rest, q = x.split(255) */
 	imulq	$19, %r10, %r10         /*                      return finished(rest + (19 * q + 19)) */
 	addq	$19, %r10               /* a[3].high.. */
 	bzhiq	%rax, 24(%rsi), %rax    /* a[3].low             rest, q = x.split(255) */
 	addq	(%rsi), %r10            /* a[0]..               return finished(rest + (19 * q + 19)) */
-	movq	8(%rsi), %r11           /* a[1] */
 	adcq	$0, %r11                /* a[1].. */
-	movq	16(%rsi), %r9           /* a[2] */
 	adcq	$0, %r9                 /* a[2].. */
 	adcq	$0, %rax                /* a[3].low.. */
 	btq	$63, %rax               /*                      return rest - pick(reached, 0, 19) */
 	cmc
 	sbbq	%r8, %r8
 	andq	$19, %r8                /* %v17 */
-	btrq	$63, %rax               /* a[3].low...low       rest, reached = x.split(255) */
+	btrq	$63, %rax               /* (a[3].low..).low     rest, reached = x.split(255) */
 	subq	%r8, %r10               /* a[0]..               return rest - pick(reached, 0, 19) */
 	sbbq	$0, %r11                /* a[1].. */
 	sbbq	$0, %r9                 /* a[2].. */
-	sbbq	$0, %rax                /* a[3].low...low.. */
+	sbbq	$0, %rax                /* (a[3].low..).low.. */
 	movq	%r10, (%rdi)            /*                      def canon(a: loose) -> canonical: */
 	movq	%r11, 8(%rdi)
 	movq	%r9, 16(%rdi)
@@ -951,26 +946,26 @@ SYMBOL(curve25519_4x64_canon):
 SYMBOL(curve25519_4x64_to_bytes):
 	.cfi_startproc
 	endbr64
+	movq	8(%rsi), %r11           /* a[1] */
+	movq	16(%rsi), %r9           /* a[2] */
 	movl	$63, %eax               /* 0x3f */
 	shrxq	%rax, 24(%rsi), %r10    /*                      rest, q = x.split(255) */
 	imulq	$19, %r10, %r10         /*                      return finished(rest + (19 * q + 19)) */
 	addq	$19, %r10               /* a[3].high.. */
 	bzhiq	%rax, 24(%rsi), %rax    /* a[3].low             rest, q = x.split(255) */
 	addq	(%rsi), %r10            /* a[0]..               return finished(rest + (19 * q + 19)) */
-	movq	8(%rsi), %r11           /* a[1] */
 	adcq	$0, %r11                /* a[1].. */
-	movq	16(%rsi), %r9           /* a[2] */
 	adcq	$0, %r9                 /* a[2].. */
 	adcq	$0, %rax                /* a[3].low.. */
 	btq	$63, %rax               /*                      return rest - pick(reached, 0, 19) */
 	cmc
 	sbbq	%r8, %r8
 	andq	$19, %r8                /* %v17 */
-	btrq	$63, %rax               /* a[3].low...low       rest, reached = x.split(255) */
+	btrq	$63, %rax               /* (a[3].low..).low     rest, reached = x.split(255) */
 	subq	%r8, %r10               /* a[0]..               return rest - pick(reached, 0, 19) */
 	sbbq	$0, %r11                /* a[1].. */
 	sbbq	$0, %r9                 /* a[2].. */
-	sbbq	$0, %rax                /* a[3].low...low.. */
+	sbbq	$0, %rax                /* (a[3].low..).low.. */
 	movq	%r10, (%rdi)
 	movq	%r11, 8(%rdi)
 	movq	%r9, 16(%rdi)
@@ -1000,23 +995,23 @@ SYMBOL(curve25519_4x64_to_bytes):
 SYMBOL(curve25519_4x64_from_bytes):
 	.cfi_startproc
 	endbr64
-	cmpq	$-19, (%rsi)            /*                      beyond = s.value.at_least(P) */
 	movq	8(%rsi), %rax           /* s[1] */
+	movq	16(%rsi), %r10          /* s[2] */
+	movq	24(%rsi), %r11          /* s[3] */
+	cmpq	$-19, (%rsi)            /*                      beyond = s.value.at_least(P) */
 	sbbq	$-1, %rax
 	movq	$1, %rax                /* start                return fe.limbs_of(pick(beyond, 0, s.value)), 1 - beyond */
-	movq	16(%rsi), %r10          /* s[2] */
 	sbbq	$-1, %r10               /*                      beyond = s.value.at_least(P) */
 	movabsq	$0x7fffffffffffffff, %r10 /* 0x7fffffffffffffff */
-	movq	24(%rsi), %r11          /* s[3] */
 	sbbq	%r10, %r11
-	movl	$0, %r10d               /* 0 */
 	movq	(%rsi), %r11            /* s[0] */
-	cmovncq	%r10, %r11              /* %v11                 return fe.limbs_of(pick(beyond, 0, s.value)), 1 - beyond */
 	movq	8(%rsi), %r9            /* s[1] */
-	cmovncq	%r10, %r9               /* %v13 */
 	movq	16(%rsi), %r8           /* s[2] */
-	cmovncq	%r10, %r8               /* %v14 */
 	movq	24(%rsi), %rcx          /* s[3] */
+	movl	$0, %r10d               /* 0 */
+	cmovncq	%r10, %r11              /* %v11                 return fe.limbs_of(pick(beyond, 0, s.value)), 1 - beyond */
+	cmovncq	%r10, %r9               /* %v13 */
+	cmovncq	%r10, %r8               /* %v14 */
 	cmovncq	%r10, %rcx              /* %v15 */
 	sbbq	$0, %rax                /* %v16 */
 	movl	$1, %r10d
@@ -1051,14 +1046,14 @@ SYMBOL(curve25519_4x64_from_bytes):
 SYMBOL(curve25519_4x64_select):
 	.cfi_startproc
 	endbr64
-	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	(%rcx), %rax            /* b[0] */
-	cmovcq	(%rdx), %rax            /* %v14 */
 	movq	8(%rcx), %r10           /* b[1] */
-	cmovcq	8(%rdx), %r10           /* %v15 */
 	movq	16(%rcx), %r11          /* b[2] */
-	cmovcq	16(%rdx), %r11          /* %v16 */
 	movq	24(%rcx), %r9           /* b[3] */
+	negq	%rsi                    /*                      return pick(bit, a, b) */
+	cmovcq	(%rdx), %rax            /* %v14 */
+	cmovcq	8(%rdx), %r10           /* %v15 */
+	cmovcq	16(%rdx), %r11          /* %v16 */
 	cmovcq	24(%rdx), %r9           /* %v17 */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1089,14 +1084,14 @@ SYMBOL(curve25519_4x64_select):
 SYMBOL(curve25519_4x64_lookup):
 	.cfi_startproc
 	endbr64
-	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	movq	(%rsi), %rax            /* table[0] */
-	cmovncq	32(%rsi), %rax          /* %v68                 return pick(bit, a, b) */
 	movq	8(%rsi), %r10           /* table[1] */
-	cmovncq	40(%rsi), %r10          /* %v69 */
 	movq	16(%rsi), %r11          /* table[2] */
-	cmovncq	48(%rsi), %r11          /* %v70 */
 	movq	24(%rsi), %r9           /* table[3] */
+	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
+	cmovncq	32(%rsi), %rax          /* %v68                 return pick(bit, a, b) */
+	cmovncq	40(%rsi), %r10          /* %v69 */
+	cmovncq	48(%rsi), %r11          /* %v70 */
 	cmovncq	56(%rsi), %r9           /* %v71 */
 	cmpq	$2, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	cmovncq	64(%rsi), %rax          /* %v72                 return pick(bit, a, b) */
@@ -1196,26 +1191,26 @@ SYMBOL(curve25519_4x64_lookup):
 SYMBOL(curve25519_4x64_is_zero):
 	.cfi_startproc
 	endbr64
+	movq	8(%rdi), %r11           /* a[1] */
+	movq	16(%rdi), %r9           /* a[2] */
 	movl	$63, %eax               /* 0x3f */
 	shrxq	%rax, 24(%rdi), %r10    /*                      rest, q = x.split(255) */
 	imulq	$19, %r10, %r10         /*                      return finished(rest + (19 * q + 19)) */
 	addq	$19, %r10               /* a[3].high.. */
 	bzhiq	%rax, 24(%rdi), %rax    /* a[3].low             rest, q = x.split(255) */
 	addq	(%rdi), %r10            /* a[0]..               return finished(rest + (19 * q + 19)) */
-	movq	8(%rdi), %r11           /* a[1] */
 	adcq	$0, %r11                /* a[1].. */
-	movq	16(%rdi), %r9           /* a[2] */
 	adcq	$0, %r9                 /* a[2].. */
 	adcq	$0, %rax                /* a[3].low.. */
 	btq	$63, %rax               /*                      return rest - pick(reached, 0, 19) */
 	cmc
 	sbbq	%r8, %r8
 	andq	$19, %r8                /* %v16 */
-	btrq	$63, %rax               /* a[3].low...low       rest, reached = x.split(255) */
+	btrq	$63, %rax               /* (a[3].low..).low     rest, reached = x.split(255) */
 	subq	%r8, %r10               /* a[0]..               return rest - pick(reached, 0, 19) */
 	sbbq	$0, %r11                /* a[1].. */
 	sbbq	$0, %r9                 /* a[2].. */
-	sbbq	$0, %rax                /* a[3].low...low.. */
+	sbbq	$0, %rax                /* (a[3].low..).low.. */
 	orq	%r11, %r10              /*                      return reduced(a.value).is_zero() */
 	orq	%r9, %r10
 	orq	%rax, %r10
@@ -1247,43 +1242,43 @@ SYMBOL(curve25519_4x64_equal):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %r10            /* a[0] */
-	subq	(%rsi), %r10            /* a[0]..               x = a.value - b.value */
 	movq	8(%rdi), %r11           /* a[1] */
-	sbbq	8(%rsi), %r11           /* a[1].. */
 	movq	16(%rdi), %r9           /* a[2] */
-	sbbq	16(%rsi), %r9           /* a[2].. */
 	movq	24(%rdi), %r8           /* a[3] */
+	subq	(%rsi), %r10            /* a[0]..               x = a.value - b.value */
+	sbbq	8(%rsi), %r11           /* a[1].. */
+	sbbq	16(%rsi), %r9           /* a[2].. */
 	sbbq	24(%rsi), %r8           /* a[3].. */
 	sbbq	%rax, %rax
-	shldq	$1, %r8, %rax           /* a[3]...high          times = 1 - x.split(255)[1] */
+	shldq	$1, %r8, %rax           /* (a[3]..).high        times = 1 - x.split(255)[1] */
 	movl	$1, %ecx
-	subq	%rax, %rcx              /* a[3]...high.. */
+	subq	%rax, %rcx              /* (a[3]..).high.. */
 	movl	$63, %eax               /* 0x3f */
-	shlxq	%rax, %rcx, %rdx        /* a[3]...high..<<      return x + (times << 255) - 19 * times */
-	imulq	$19, %rcx, %rcx         /* a[3]...high.. */
+	shlxq	%rax, %rcx, %rdx        /* (a[3]..).high..<<    return x + (times << 255) - 19 * times */
+	imulq	$19, %rcx, %rcx         /* (a[3]..).high.. */
 	addq	%rdx, %r8               /* a[3].. */
 	subq	%rcx, %r10              /* a[0].. */
 	sbbq	$0, %r11                /* a[1].. */
 	sbbq	$0, %r9                 /* a[2].. */
 	sbbq	$0, %r8                 /* a[3].. */
 	shrxq	%rax, %r8, %rax         /*                      rest, q = x.split(255) */
-	imulq	$19, %rax, %rax         /* a[3]...high          return finished(rest + (19 * q + 19)) */
-	btrq	$63, %r8                /* a[3]...low           rest, q = x.split(255) */
+	imulq	$19, %rax, %rax         /* (a[3]..).high        return finished(rest + (19 * q + 19)) */
+	btrq	$63, %r8                /* (a[3]..).low         rest, q = x.split(255) */
 	addq	$19, %rax               /*                      return finished(rest + (19 * q + 19)) */
 	addq	%rax, %r10              /* a[0].. */
 	adcq	$0, %r11                /* a[1].. */
 	adcq	$0, %r9                 /* a[2].. */
-	adcq	$0, %r8                 /* a[3]...low.. */
+	adcq	$0, %r8                 /* (a[3]..).low.. */
 	btq	$63, %r8                /*                      return rest - pick(reached, 0, 19) */
 	cmc
 	sbbq	%rax, %rax              /* %v35 */
-	btrq	$63, %r8                /* a[3]...low...low     rest, reached = x.split(255) */
+	btrq	$63, %r8                /* ((a[3]..).low..).low rest, reached = x.split(255) */
 	andq	$19, %rax               /*                      return rest - pick(reached, 0, 19) */
 	subq	%rax, %r10              /* a[0].. */
 	sbbq	$0, %r11                /* a[1].. */
 	movq	$1, %rax                /* start                return reduced(difference(a, b)).is_zero() */
 	sbbq	$0, %r9                 /* a[2]..               return rest - pick(reached, 0, 19) */
-	sbbq	$0, %r8                 /* a[3]...low...low.. */
+	sbbq	$0, %r8                 /* ((a[3]..).low..).low.. */
 	orq	%r11, %r10              /*                      return reduced(difference(a, b)).is_zero() */
 	orq	%r9, %r10
 	orq	%r8, %r10
@@ -1323,22 +1318,22 @@ SYMBOL(curve25519_4x64_swap):
 	pushq	%r12                    /* save */
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
-	negq	%rdx                    /*                      return pick(bit, b, a), pick(bit, a, b) */
 	movq	(%r8), %rax             /* b[0] */
-	cmovcq	(%rcx), %rax            /* %v19 */
 	movq	(%rcx), %r10            /* a[0] */
-	cmovcq	(%r8), %r10             /* %v15 */
 	movq	8(%r8), %r11            /* b[1] */
-	cmovcq	8(%rcx), %r11           /* %v20 */
 	movq	8(%rcx), %r9            /* a[1] */
-	cmovcq	8(%r8), %r9             /* %v16 */
+	negq	%rdx                    /*                      return pick(bit, b, a), pick(bit, a, b) */
 	movq	16(%r8), %rdx           /* b[2] */
-	cmovcq	16(%rcx), %rdx          /* %v21 */
 	movq	16(%rcx), %rbx          /* a[2] */
-	cmovcq	16(%r8), %rbx           /* %v17 */
 	movq	24(%r8), %rbp           /* b[3] */
-	cmovcq	24(%rcx), %rbp          /* %v22 */
 	movq	24(%rcx), %r12          /* a[3] */
+	cmovcq	(%rcx), %rax            /* %v19 */
+	cmovcq	(%r8), %r10             /* %v15 */
+	cmovcq	8(%rcx), %r11           /* %v20 */
+	cmovcq	8(%r8), %r9             /* %v16 */
+	cmovcq	16(%rcx), %rdx          /* %v21 */
+	cmovcq	16(%r8), %rbx           /* %v17 */
+	cmovcq	24(%rcx), %rbp          /* %v22 */
 	cmovcq	24(%r8), %r12           /* %v18 */
 	movq	%r10, (%rdi)
 	movq	%r9, 8(%rdi)
@@ -1384,26 +1379,26 @@ SYMBOL(curve25519_4x64_absolute):
 	pushq	%rbx                    /* save */
 	.cfi_def_cfa_offset 16
 	.cfi_offset %rbx, -16
+	movq	8(%rsi), %r11           /* a[1] */
+	movq	16(%rsi), %r9           /* a[2] */
 	movl	$63, %eax               /* 0x3f */
 	shrxq	%rax, 24(%rsi), %r10    /*                      rest, q = x.split(255) */
 	imulq	$19, %r10, %r10         /*                      return finished(rest + (19 * q + 19)) */
 	addq	$19, %r10               /* a[3].high.. */
 	bzhiq	%rax, 24(%rsi), %rax    /* a[3].low             rest, q = x.split(255) */
 	addq	(%rsi), %r10            /* a[0]..               return finished(rest + (19 * q + 19)) */
-	movq	8(%rsi), %r11           /* a[1] */
 	adcq	$0, %r11                /* a[1].. */
-	movq	16(%rsi), %r9           /* a[2] */
 	adcq	$0, %r9                 /* a[2].. */
 	adcq	$0, %rax                /* a[3].low.. */
 	btq	$63, %rax               /*                      return rest - pick(reached, 0, 19) */
 	cmc
 	sbbq	%r8, %r8
 	andq	$19, %r8                /* %v17 */
-	btrq	$63, %rax               /* a[3].low...low       rest, reached = x.split(255) */
+	btrq	$63, %rax               /* (a[3].low..).low     rest, reached = x.split(255) */
 	subq	%r8, %r10               /* a[0]..               return rest - pick(reached, 0, 19) */
 	sbbq	$0, %r11                /* a[1].. */
 	sbbq	$0, %r9                 /* a[2].. */
-	sbbq	$0, %rax                /* a[3].low...low.. */
+	sbbq	$0, %rax                /* (a[3].low..).low.. */
 	movq	$-19, %r8
 	subq	%r10, %r8               /* a[0]..               return pick(x.split(1)[0], P - x, x) */
 	movq	$-1, %rcx
@@ -1411,7 +1406,7 @@ SYMBOL(curve25519_4x64_absolute):
 	movq	$-1, %rdx
 	sbbq	%r9, %rdx               /* a[2].. */
 	movabsq	$0x7fffffffffffffff, %rsi
-	sbbq	%rax, %rsi              /* a[3].low...low.. */
+	sbbq	%rax, %rsi              /* (a[3].low..).low.. */
 	movq	%r10, %rbx              /* a[0].. */
 	andq	$1, %rbx
 	negq	%rbx
@@ -1468,7 +1463,7 @@ SYMBOL(curve25519_4x64_either):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp
- * stack   200 bytes, with what it calls
+ * stack   184 bytes, with what it calls
  */
 	.globl	SYMBOL(curve25519_4x64_invert)
 	HIDDEN(curve25519_4x64_invert)
@@ -1596,7 +1591,7 @@ SYMBOL(curve25519_4x64_invert):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp
- * stack   200 bytes, with what it calls
+ * stack   184 bytes, with what it calls
  */
 	.globl	SYMBOL(curve25519_4x64_pow22523)
 	HIDDEN(curve25519_4x64_pow22523)
@@ -1726,7 +1721,7 @@ SYMBOL(curve25519_4x64_pow22523):
  * args    out in rdi, u in rsi, v in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   408 bytes, with what it calls
+ * stack   392 bytes, with what it calls
  */
 	.globl	SYMBOL(curve25519_4x64_sqrt_ratio)
 	HIDDEN(curve25519_4x64_sqrt_ratio)
@@ -1821,26 +1816,18 @@ SYMBOL(curve25519_4x64_sqrt_ratio):
 	movq	%r13, %rsi              /* bit1 */
 	call	SYMBOL(curve25519_4x64_either) /* bit2 = either(bit0, bit1) */
 	movq	%rax, %r14              /* bit2 */
-	movabsq	$0xc4ee1b274a0ea0b0, %rax
-	movq	%rax, 64(%rsp)          /* t2[0] = 0xc4ee1b274a0ea0b0 */
-	movabsq	$0x2f431806ad2fe478, %rax
-	movq	%rax, 72(%rsp)          /* t2[1] = 0x2f431806ad2fe478 */
-	movabsq	$0x2b4d00993dfbd7a7, %rax
-	movq	%rax, 80(%rsp)          /* t2[2] = 0x2b4d00993dfbd7a7 */
-	movabsq	$0x2b8324804fc1df0b, %rax
-	movq	%rax, 88(%rsp)          /* t2[3] = 0x2b8324804fc1df0b */
-	leaq	64(%rsp), %rdi          /* t2 */
+	leaq	96(%rsp), %rdi          /* t3 */
 	leaq	32(%rsp), %rsi          /* t1 */
-	leaq	64(%rsp), %rdx          /* t2 */
-	call	SYMBOL(curve25519_4x64_mul) /* t2 = mul(t1, t2) */
-	leaq	64(%rsp), %rdi          /* t2 */
+	leaq	96(%rsp), %rdx          /* t3 */
+	call	SYMBOL(curve25519_4x64_mul) /* t3 = mul(t1, t3) */
+	leaq	96(%rsp), %rdi          /* t3 */
 	movq	%r14, %rsi              /* bit2 */
-	leaq	64(%rsp), %rdx          /* t2 */
+	leaq	96(%rsp), %rdx          /* t3 */
 	leaq	32(%rsp), %rcx          /* t1 */
-	call	SYMBOL(curve25519_4x64_select) /* t2 = select(bit2, t2, t1) */
-	leaq	64(%rsp), %rdi          /* t2                   return absolute(root), either(of_minus, equal(square, u)) */
-	leaq	64(%rsp), %rsi          /* t2 */
-	call	SYMBOL(curve25519_4x64_absolute) /* t2 = absolute(t2) */
+	call	SYMBOL(curve25519_4x64_select) /* t3 = select(bit2, t3, t1) */
+	leaq	96(%rsp), %rdi          /* t3                   return absolute(root), either(of_minus, equal(square, u)) */
+	leaq	96(%rsp), %rsi          /* t3 */
+	call	SYMBOL(curve25519_4x64_absolute) /* t3 = absolute(t3) */
 	movq	%rsp, %rdi              /* t0 */
 	movq	%rbp, %rsi              /* u */
 	call	SYMBOL(curve25519_4x64_equal) /* bit3 = equal(t0, u) */
@@ -1850,13 +1837,13 @@ SYMBOL(curve25519_4x64_sqrt_ratio):
 	call	SYMBOL(curve25519_4x64_either) /* bit4 = either(bit0, bit3) */
 	movq	%rax, 136(%rsp)         /* bit4 */
 	movq	128(%rsp), %r11         /* out */
-	movq	64(%rsp), %rax          /* t2 */
+	movq	96(%rsp), %rax          /* t3 */
 	movq	%rax, (%r11)
-	movq	72(%rsp), %rax          /* t2 */
+	movq	104(%rsp), %rax         /* t3 */
 	movq	%rax, 8(%r11)
-	movq	80(%rsp), %rax          /* t2 */
+	movq	112(%rsp), %rax         /* t3 */
 	movq	%rax, 16(%r11)
-	movq	88(%rsp), %rax          /* t2 */
+	movq	120(%rsp), %rax         /* t3 */
 	movq	%rax, 24(%r11)
 	movq	136(%rsp), %rax         /* bit4 */
 	addq	$152, %rsp

@@ -90,8 +90,8 @@ SYMBOL(curve25519_4x64_mul):
 	addq	%r9, %r8                /* a[0]*b[1].lo.. */
 	adcq	%rcx, %rbx              /* a[0]*b[2].lo.. */
 	adcq	%rax, %rbp              /* a[0]*b[3].lo.. */
-	adcq	$0, %rdx                /* a[0]*b[3].hi.. */
 	movq	8(%rsi), %rax           /* a[1] */
+	adcq	$0, %rdx                /* a[0]*b[3].hi.. */
 	movq	%rdx, %r9               /* a[0]*b[3].hi.. */
 	mulq	(%r10)                  /* rdx=a[1]*b[0].hi rax=a[1]*b[0].lo */
 	movq	%rax, %rcx              /* a[1]*b[0].lo */
@@ -110,12 +110,12 @@ SYMBOL(curve25519_4x64_mul):
 	adcq	8(%rsp), %rbx           /* a[0]*b[2].lo.. */
 	adcq	24(%rsp), %rbp          /* a[0]*b[3].lo.. */
 	adcq	%rax, %r9               /* a[0]*b[3].hi.. */
+	movq	16(%rsi), %rax          /* a[2] */
 	adcq	$0, %rdx                /* a[1]*b[3].hi.. */
 	addq	(%rsp), %rbx            /* a[0]*b[2].lo.. */
 	adcq	16(%rsp), %rbp          /* a[0]*b[3].lo.. */
 	adcq	32(%rsp), %r9           /* a[0]*b[3].hi.. */
 	adcq	$0, %rdx                /* a[1]*b[3].hi.. */
-	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, %rcx              /* a[1]*b[3].hi.. */
 	mulq	(%r10)                  /* rdx=a[2]*b[0].hi rax=a[2]*b[0].lo */
 	movq	%rax, (%rsp)            /* spill a[2]*b[0].lo */
@@ -134,12 +134,12 @@ SYMBOL(curve25519_4x64_mul):
 	adcq	16(%rsp), %rbp          /* a[0]*b[3].lo.. */
 	adcq	32(%rsp), %r9           /* a[0]*b[3].hi.. */
 	adcq	%rax, %rcx              /* a[1]*b[3].hi.. */
+	movq	24(%rsi), %rax          /* a[3] */
 	adcq	$0, %rdx                /* a[2]*b[3].hi.. */
 	addq	8(%rsp), %rbp           /* a[0]*b[3].lo.. */
 	adcq	24(%rsp), %r9           /* a[0]*b[3].hi.. */
 	adcq	40(%rsp), %rcx          /* a[1]*b[3].hi.. */
 	adcq	$0, %rdx                /* a[2]*b[3].hi.. */
-	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, (%rsp)            /* spill a[2]*b[3].hi.. */
 	mulq	(%r10)                  /* rdx=a[3]*b[0].hi rax=a[3]*b[0].lo */
 	movq	%rax, 8(%rsp)           /* spill a[3]*b[0].lo */
@@ -252,8 +252,8 @@ SYMBOL(curve25519_4x64_mul_canon):
 	addq	%r9, %r8                /* a[0]*b[1].lo.. */
 	adcq	%rcx, %rbx              /* a[0]*b[2].lo.. */
 	adcq	%rax, %rbp              /* a[0]*b[3].lo.. */
-	adcq	$0, %rdx                /* a[0]*b[3].hi.. */
 	movq	8(%rsi), %rax           /* a[1] */
+	adcq	$0, %rdx                /* a[0]*b[3].hi.. */
 	movq	%rdx, %r9               /* a[0]*b[3].hi.. */
 	mulq	(%r10)                  /* rdx=a[1]*b[0].hi rax=a[1]*b[0].lo */
 	movq	%rax, %rcx              /* a[1]*b[0].lo */
@@ -272,12 +272,12 @@ SYMBOL(curve25519_4x64_mul_canon):
 	adcq	8(%rsp), %rbx           /* a[0]*b[2].lo.. */
 	adcq	24(%rsp), %rbp          /* a[0]*b[3].lo.. */
 	adcq	%rax, %r9               /* a[0]*b[3].hi.. */
+	movq	16(%rsi), %rax          /* a[2] */
 	adcq	$0, %rdx                /* a[1]*b[3].hi.. */
 	addq	(%rsp), %rbx            /* a[0]*b[2].lo.. */
 	adcq	16(%rsp), %rbp          /* a[0]*b[3].lo.. */
 	adcq	32(%rsp), %r9           /* a[0]*b[3].hi.. */
 	adcq	$0, %rdx                /* a[1]*b[3].hi.. */
-	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, %rcx              /* a[1]*b[3].hi.. */
 	mulq	(%r10)                  /* rdx=a[2]*b[0].hi rax=a[2]*b[0].lo */
 	movq	%rax, (%rsp)            /* spill a[2]*b[0].lo */
@@ -296,12 +296,12 @@ SYMBOL(curve25519_4x64_mul_canon):
 	adcq	16(%rsp), %rbp          /* a[0]*b[3].lo.. */
 	adcq	32(%rsp), %r9           /* a[0]*b[3].hi.. */
 	adcq	%rax, %rcx              /* a[1]*b[3].hi.. */
+	movq	24(%rsi), %rax          /* a[3] */
 	adcq	$0, %rdx                /* a[2]*b[3].hi.. */
 	addq	8(%rsp), %rbp           /* a[0]*b[3].lo.. */
 	adcq	24(%rsp), %r9           /* a[0]*b[3].hi.. */
 	adcq	40(%rsp), %rcx          /* a[1]*b[3].hi.. */
 	adcq	$0, %rdx                /* a[2]*b[3].hi.. */
-	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, (%rsp)            /* spill a[2]*b[3].hi.. */
 	mulq	(%r10)                  /* rdx=a[3]*b[0].hi rax=a[3]*b[0].lo */
 	movq	%rax, 8(%rsp)           /* spill a[3]*b[0].lo */
@@ -388,7 +388,7 @@ SYMBOL(curve25519_4x64_mul_canon):
  * out     out: limbs below 2^64
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi r8 r9 r10 r11, flags
- * saves   nothing
+ * saves   rbx
  * stack   64 bytes
  */
 	.globl	SYMBOL(curve25519_4x64_sqr)
@@ -398,7 +398,10 @@ SYMBOL(curve25519_4x64_mul_canon):
 SYMBOL(curve25519_4x64_sqr):
 	.cfi_startproc
 	endbr64
-	subq	$64, %rsp               /* slots */
+	pushq	%rbx                    /* save */
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rbx, -16
+	subq	$56, %rsp               /* slots */
 	.cfi_def_cfa_offset 72
 	movq	8(%rsi), %rax           /* a[1] */
 	mulq	16(%rsi)                /* rdx=a[1]*a[2].hi rax=a[1]*a[2].lo return fold(a.value * a.value) */
@@ -412,22 +415,23 @@ SYMBOL(curve25519_4x64_sqr):
 	mulq	24(%rsi)                /* rdx=a[1]*a[3].hi rax=a[1]*a[3].lo */
 	addq	%r8, %r10               /* a[1]*a[2].lo.. */
 	adcq	%rax, %r11              /* a[1]*a[2].hi.. */
-	adcq	$0, %rdx                /* a[1]*a[3].hi.. */
 	movq	(%rsi), %rax            /* a[0] */
+	adcq	$0, %rdx                /* a[1]*a[3].hi.. */
 	movq	%rdx, %r8               /* a[1]*a[3].hi.. */
 	mulq	8(%rsi)                 /* rdx=a[0]*a[1].hi rax=a[0]*a[1].lo */
 	movq	%rax, %rcx              /* a[0]*a[1].lo */
 	movq	(%rsi), %rax            /* a[0] */
-	movq	%rdx, (%rsp)            /* spill a[0]*a[1].hi */
+	movq	%rdx, %rbx              /* a[0]*a[1].hi */
 	mulq	24(%rsi)                /* rdx=a[0]*a[3].hi rax=a[0]*a[3].lo */
-	movq	%rax, 8(%rsp)           /* spill a[0]*a[3].lo */
+	movq	%rax, (%rsp)            /* spill a[0]*a[3].lo */
 	movq	16(%rsi), %rax          /* a[2] */
-	movq	%rdx, 16(%rsp)          /* spill a[0]*a[3].hi */
+	movq	%rdx, 8(%rsp)           /* spill a[0]*a[3].hi */
 	mulq	24(%rsi)                /* rdx=a[2]*a[3].hi rax=a[2]*a[3].lo */
-	addq	(%rsp), %r9             /* a[0]*a[2].lo.. */
-	adcq	8(%rsp), %r10           /* a[1]*a[2].lo.. */
-	adcq	16(%rsp), %r11          /* a[1]*a[2].hi.. */
+	addq	%rbx, %r9               /* a[0]*a[2].lo.. */
+	adcq	(%rsp), %r10            /* a[1]*a[2].lo.. */
+	adcq	8(%rsp), %r11           /* a[1]*a[2].hi.. */
 	adcq	%rax, %r8               /* a[1]*a[3].hi.. */
+	movq	(%rsi), %rax            /* a[0] */
 	adcq	$0, %rdx                /* a[2]*a[3].hi.. */
 	addq	%rcx, %rcx              /* a[0]*a[1].lo.. */
 	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
@@ -435,67 +439,65 @@ SYMBOL(curve25519_4x64_sqr):
 	adcq	%r11, %r11              /* a[1]*a[2].hi.. */
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
 	adcq	%rdx, %rdx              /* a[2]*a[3].hi.. */
-	movq	$0, %rax
-	adcq	$0, %rax                /* carry */
-	movq	%rax, (%rsp)            /* spill carry */
-	movq	(%rsi), %rax            /* a[0] */
-	movq	%rdx, 8(%rsp)           /* spill a[2]*a[3].hi.. */
+	movq	$0, %rbx
+	adcq	$0, %rbx                /* %v33 */
+	movq	%rdx, (%rsp)            /* spill a[2]*a[3].hi.. */
 	mulq	%rax                    /* rdx=a[0]*a[0].hi rax=a[0]*a[0].lo */
-	movq	%rax, 16(%rsp)          /* spill a[0]*a[0].lo */
+	movq	%rax, 8(%rsp)           /* spill a[0]*a[0].lo */
 	movq	8(%rsi), %rax           /* a[1] */
-	movq	%rdx, 24(%rsp)          /* spill a[0]*a[0].hi */
+	movq	%rdx, 16(%rsp)          /* spill a[0]*a[0].hi */
 	mulq	%rax                    /* rdx=a[1]*a[1].hi rax=a[1]*a[1].lo */
-	movq	%rax, 32(%rsp)          /* spill a[1]*a[1].lo */
+	movq	%rax, 24(%rsp)          /* spill a[1]*a[1].lo */
 	movq	16(%rsi), %rax          /* a[2] */
-	movq	%rdx, 40(%rsp)          /* spill a[1]*a[1].hi */
+	movq	%rdx, 32(%rsp)          /* spill a[1]*a[1].hi */
 	mulq	%rax                    /* rdx=a[2]*a[2].hi rax=a[2]*a[2].lo */
-	movq	%rax, 48(%rsp)          /* spill a[2]*a[2].lo */
+	movq	%rax, 40(%rsp)          /* spill a[2]*a[2].lo */
 	movq	24(%rsi), %rax          /* a[3] */
-	movq	%rdx, 56(%rsp)          /* spill a[2]*a[2].hi */
+	movq	%rdx, 48(%rsp)          /* spill a[2]*a[2].hi */
 	mulq	%rax                    /* rdx=a[3]*a[3].hi rax=a[3]*a[3].lo */
-	cmpq	$1, (%rsp)
-	movq	$1, %rsi
-	sbbq	$0, %rsi                /* %v43 */
-	addq	24(%rsp), %rcx          /* a[0]*a[1].lo.. */
-	adcq	32(%rsp), %r9           /* a[0]*a[2].lo.. */
-	adcq	40(%rsp), %r10          /* a[1]*a[2].lo.. */
-	adcq	48(%rsp), %r11          /* a[1]*a[2].hi.. */
-	adcq	56(%rsp), %r8           /* a[1]*a[3].hi.. */
-	adcq	8(%rsp), %rax           /* a[2]*a[3].hi.. */
-	adcq	%rdx, %rsi              /* a[3]*a[3].hi.. */
-	movq	%rax, (%rsp)            /* spill a[2]*a[3].hi.. */
+	addq	16(%rsp), %rcx          /* a[0]*a[1].lo.. */
+	adcq	24(%rsp), %r9           /* a[0]*a[2].lo.. */
+	adcq	32(%rsp), %r10          /* a[1]*a[2].lo.. */
+	adcq	40(%rsp), %r11          /* a[1]*a[2].hi.. */
+	adcq	48(%rsp), %r8           /* a[1]*a[3].hi.. */
+	adcq	(%rsp), %rax            /* a[2]*a[3].hi.. */
+	adcq	%rdx, %rbx              /* a[3]*a[3].hi.. */
+	movq	%rax, %rsi              /* a[2]*a[3].hi.. */
 	movl	$38, %eax
 	mulq	%r11                    /* rdx=a[1]*a[2].hi...hi rax=a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	movq	%rax, %r11              /* a[1]*a[2].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, 8(%rsp)           /* spill a[1]*a[2].hi...hi */
+	movq	%rdx, (%rsp)            /* spill a[1]*a[2].hi...hi */
 	mulq	%r8                     /* rdx=a[1]*a[3].hi...hi rax=a[1]*a[3].hi...lo */
 	movq	%rax, %r8               /* a[1]*a[3].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, 24(%rsp)          /* spill a[1]*a[3].hi...hi */
-	mulq	(%rsp)                  /* rdx=a[2]*a[3].hi...hi rax=a[2]*a[3].hi...lo */
-	movq	%rax, (%rsp)            /* spill a[2]*a[3].hi...lo */
+	movq	%rdx, 16(%rsp)          /* spill a[1]*a[3].hi...hi */
+	mulq	%rsi                    /* rdx=a[2]*a[3].hi...hi rax=a[2]*a[3].hi...lo */
+	movq	%rax, %rsi              /* a[2]*a[3].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, 32(%rsp)          /* spill a[2]*a[3].hi...hi */
-	mulq	%rsi                    /* rdx=a[3]*a[3].hi...hi rax=a[3]*a[3].hi...lo */
-	addq	16(%rsp), %r11          /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	movq	%rdx, 24(%rsp)          /* spill a[2]*a[3].hi...hi */
+	mulq	%rbx                    /* rdx=a[3]*a[3].hi...hi rax=a[3]*a[3].hi...lo */
+	addq	8(%rsp), %r11           /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcq	%r8, %rcx               /* a[0]*a[1].lo.. */
-	adcq	(%rsp), %r9             /* a[0]*a[2].lo.. */
+	adcq	%rsi, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rax, %r10              /* a[1]*a[2].lo.. */
 	adcq	$0, %rdx
 	shldq	$1, %r10, %rdx
-	imulq	$19, %rdx, %rax         /* %v67                 return rest + (19 * q + late) */
+	imulq	$19, %rdx, %rax         /* %v65                 return rest + (19 * q + late) */
 	btrq	$63, %r10               /* (a[1]*a[2].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
 	addq	%rax, %r11              /* a[0]*a[0].lo..       return rest + (19 * q + late) */
-	adcq	8(%rsp), %rcx           /* a[0]*a[1].lo.. */
-	adcq	24(%rsp), %r9           /* a[0]*a[2].lo.. */
-	adcq	32(%rsp), %r10          /* (a[1]*a[2].lo..).low.. */
+	adcq	(%rsp), %rcx            /* a[0]*a[1].lo.. */
+	adcq	16(%rsp), %r9           /* a[0]*a[2].lo.. */
+	adcq	24(%rsp), %r10          /* (a[1]*a[2].lo..).low.. */
 	movq	%r11, (%rdi)            /*                      def sqr(a: loose) -> loose: */
 	movq	%rcx, 8(%rdi)
 	movq	%r9, 16(%rdi)
 	movq	%r10, 24(%rdi)
-	addq	$64, %rsp
+	addq	$56, %rsp
+	.cfi_def_cfa_offset 16
+	popq	%rbx                    /* restore */
 	.cfi_def_cfa_offset 8
+	.cfi_restore %rbx
 	ret
 	.cfi_endproc
 	SIZE(curve25519_4x64_sqr)
@@ -509,7 +511,7 @@ SYMBOL(curve25519_4x64_sqr):
  * out     out: limbs below 2^64, the last one below 2^63, the value below p
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi r8 r9 r10 r11, flags
- * saves   nothing
+ * saves   rbx
  * stack   64 bytes
  */
 	.globl	SYMBOL(curve25519_4x64_sqr_canon)
@@ -519,7 +521,10 @@ SYMBOL(curve25519_4x64_sqr):
 SYMBOL(curve25519_4x64_sqr_canon):
 	.cfi_startproc
 	endbr64
-	subq	$64, %rsp               /* slots */
+	pushq	%rbx                    /* save */
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rbx, -16
+	subq	$56, %rsp               /* slots */
 	.cfi_def_cfa_offset 72
 	movq	8(%rsi), %rax           /* a[1] */
 	mulq	16(%rsi)                /* rdx=a[1]*a[2].hi rax=a[1]*a[2].lo return fold(a.value * a.value, reduced=True) */
@@ -533,22 +538,23 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	mulq	24(%rsi)                /* rdx=a[1]*a[3].hi rax=a[1]*a[3].lo */
 	addq	%r8, %r10               /* a[1]*a[2].lo.. */
 	adcq	%rax, %r11              /* a[1]*a[2].hi.. */
-	adcq	$0, %rdx                /* a[1]*a[3].hi.. */
 	movq	(%rsi), %rax            /* a[0] */
+	adcq	$0, %rdx                /* a[1]*a[3].hi.. */
 	movq	%rdx, %r8               /* a[1]*a[3].hi.. */
 	mulq	8(%rsi)                 /* rdx=a[0]*a[1].hi rax=a[0]*a[1].lo */
 	movq	%rax, %rcx              /* a[0]*a[1].lo */
 	movq	(%rsi), %rax            /* a[0] */
-	movq	%rdx, (%rsp)            /* spill a[0]*a[1].hi */
+	movq	%rdx, %rbx              /* a[0]*a[1].hi */
 	mulq	24(%rsi)                /* rdx=a[0]*a[3].hi rax=a[0]*a[3].lo */
-	movq	%rax, 8(%rsp)           /* spill a[0]*a[3].lo */
+	movq	%rax, (%rsp)            /* spill a[0]*a[3].lo */
 	movq	16(%rsi), %rax          /* a[2] */
-	movq	%rdx, 16(%rsp)          /* spill a[0]*a[3].hi */
+	movq	%rdx, 8(%rsp)           /* spill a[0]*a[3].hi */
 	mulq	24(%rsi)                /* rdx=a[2]*a[3].hi rax=a[2]*a[3].lo */
-	addq	(%rsp), %r9             /* a[0]*a[2].lo.. */
-	adcq	8(%rsp), %r10           /* a[1]*a[2].lo.. */
-	adcq	16(%rsp), %r11          /* a[1]*a[2].hi.. */
+	addq	%rbx, %r9               /* a[0]*a[2].lo.. */
+	adcq	(%rsp), %r10            /* a[1]*a[2].lo.. */
+	adcq	8(%rsp), %r11           /* a[1]*a[2].hi.. */
 	adcq	%rax, %r8               /* a[1]*a[3].hi.. */
+	movq	(%rsi), %rax            /* a[0] */
 	adcq	$0, %rdx                /* a[2]*a[3].hi.. */
 	addq	%rcx, %rcx              /* a[0]*a[1].lo.. */
 	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
@@ -556,66 +562,61 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	adcq	%r11, %r11              /* a[1]*a[2].hi.. */
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
 	adcq	%rdx, %rdx              /* a[2]*a[3].hi.. */
-	movq	$0, %rax
-	adcq	$0, %rax                /* carry */
-	movq	%rax, (%rsp)            /* spill carry */
-	movq	(%rsi), %rax            /* a[0] */
-	movq	%rdx, 8(%rsp)           /* spill a[2]*a[3].hi.. */
+	movq	$0, %rbx
+	adcq	$0, %rbx                /* %v33 */
+	movq	%rdx, (%rsp)            /* spill a[2]*a[3].hi.. */
 	mulq	%rax                    /* rdx=a[0]*a[0].hi rax=a[0]*a[0].lo */
-	movq	%rax, 16(%rsp)          /* spill a[0]*a[0].lo */
+	movq	%rax, 8(%rsp)           /* spill a[0]*a[0].lo */
 	movq	8(%rsi), %rax           /* a[1] */
-	movq	%rdx, 24(%rsp)          /* spill a[0]*a[0].hi */
+	movq	%rdx, 16(%rsp)          /* spill a[0]*a[0].hi */
 	mulq	%rax                    /* rdx=a[1]*a[1].hi rax=a[1]*a[1].lo */
-	movq	%rax, 32(%rsp)          /* spill a[1]*a[1].lo */
+	movq	%rax, 24(%rsp)          /* spill a[1]*a[1].lo */
 	movq	16(%rsi), %rax          /* a[2] */
-	movq	%rdx, 40(%rsp)          /* spill a[1]*a[1].hi */
+	movq	%rdx, 32(%rsp)          /* spill a[1]*a[1].hi */
 	mulq	%rax                    /* rdx=a[2]*a[2].hi rax=a[2]*a[2].lo */
-	movq	%rax, 48(%rsp)          /* spill a[2]*a[2].lo */
+	movq	%rax, 40(%rsp)          /* spill a[2]*a[2].lo */
 	movq	24(%rsi), %rax          /* a[3] */
-	movq	%rdx, 56(%rsp)          /* spill a[2]*a[2].hi */
+	movq	%rdx, 48(%rsp)          /* spill a[2]*a[2].hi */
 	mulq	%rax                    /* rdx=a[3]*a[3].hi rax=a[3]*a[3].lo */
-	cmpq	$1, (%rsp)
-	movq	$1, %rsi
-	sbbq	$0, %rsi                /* %v43 */
-	addq	24(%rsp), %rcx          /* a[0]*a[1].lo.. */
-	adcq	32(%rsp), %r9           /* a[0]*a[2].lo.. */
-	adcq	40(%rsp), %r10          /* a[1]*a[2].lo.. */
-	adcq	48(%rsp), %r11          /* a[1]*a[2].hi.. */
-	adcq	56(%rsp), %r8           /* a[1]*a[3].hi.. */
-	adcq	8(%rsp), %rax           /* a[2]*a[3].hi.. */
-	adcq	%rdx, %rsi              /* a[3]*a[3].hi.. */
-	movq	%rax, (%rsp)            /* spill a[2]*a[3].hi.. */
+	addq	16(%rsp), %rcx          /* a[0]*a[1].lo.. */
+	adcq	24(%rsp), %r9           /* a[0]*a[2].lo.. */
+	adcq	32(%rsp), %r10          /* a[1]*a[2].lo.. */
+	adcq	40(%rsp), %r11          /* a[1]*a[2].hi.. */
+	adcq	48(%rsp), %r8           /* a[1]*a[3].hi.. */
+	adcq	(%rsp), %rax            /* a[2]*a[3].hi.. */
+	adcq	%rdx, %rbx              /* a[3]*a[3].hi.. */
+	movq	%rax, %rsi              /* a[2]*a[3].hi.. */
 	movl	$38, %eax
 	mulq	%r11                    /* rdx=a[1]*a[2].hi...hi rax=a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	movq	%rax, %r11              /* a[1]*a[2].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, 8(%rsp)           /* spill a[1]*a[2].hi...hi */
+	movq	%rdx, (%rsp)            /* spill a[1]*a[2].hi...hi */
 	mulq	%r8                     /* rdx=a[1]*a[3].hi...hi rax=a[1]*a[3].hi...lo */
 	movq	%rax, %r8               /* a[1]*a[3].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, 24(%rsp)          /* spill a[1]*a[3].hi...hi */
-	mulq	(%rsp)                  /* rdx=a[2]*a[3].hi...hi rax=a[2]*a[3].hi...lo */
-	movq	%rax, (%rsp)            /* spill a[2]*a[3].hi...lo */
+	movq	%rdx, 16(%rsp)          /* spill a[1]*a[3].hi...hi */
+	mulq	%rsi                    /* rdx=a[2]*a[3].hi...hi rax=a[2]*a[3].hi...lo */
+	movq	%rax, %rsi              /* a[2]*a[3].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, 32(%rsp)          /* spill a[2]*a[3].hi...hi */
-	mulq	%rsi                    /* rdx=a[3]*a[3].hi...hi rax=a[3]*a[3].hi...lo */
-	addq	16(%rsp), %r11          /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	movq	%rdx, 24(%rsp)          /* spill a[2]*a[3].hi...hi */
+	mulq	%rbx                    /* rdx=a[3]*a[3].hi...hi rax=a[3]*a[3].hi...lo */
+	addq	8(%rsp), %r11           /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcq	%r8, %rcx               /* a[0]*a[1].lo.. */
-	adcq	(%rsp), %r9             /* a[0]*a[2].lo.. */
+	adcq	%rsi, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rax, %r10              /* a[1]*a[2].lo.. */
 	adcq	$0, %rdx
 	shldq	$1, %r10, %rdx
 	imulq	$19, %rdx, %rax         /*                      return finished(rest + (19 * q + 19 + late)) */
-	addq	$19, %rax               /* %v68 */
+	addq	$19, %rax               /* %v66 */
 	btrq	$63, %r10               /* (a[1]*a[2].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
 	addq	%rax, %r11              /* a[0]*a[0].lo..       return finished(rest + (19 * q + 19 + late)) */
-	adcq	8(%rsp), %rcx           /* a[0]*a[1].lo.. */
-	adcq	24(%rsp), %r9           /* a[0]*a[2].lo.. */
-	adcq	32(%rsp), %r10          /* (a[1]*a[2].lo..).low.. */
+	adcq	(%rsp), %rcx            /* a[0]*a[1].lo.. */
+	adcq	16(%rsp), %r9           /* a[0]*a[2].lo.. */
+	adcq	24(%rsp), %r10          /* (a[1]*a[2].lo..).low.. */
 	btq	$63, %r10               /*                      return rest - pick(reached, 0, 19) */
 	cmc
 	sbbq	%rax, %rax
-	andq	$19, %rax               /* %v75 */
+	andq	$19, %rax               /* %v73 */
 	btrq	$63, %r10               /* ((a[1]*a[2].lo..).low..).low rest, reached = x.split(255) */
 	subq	%rax, %r11              /* a[0]*a[0].lo..       return rest - pick(reached, 0, 19) */
 	sbbq	$0, %rcx                /* a[0]*a[1].lo.. */
@@ -625,8 +626,11 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	movq	%rcx, 8(%rdi)
 	movq	%r9, 16(%rdi)
 	movq	%r10, 24(%rdi)
-	addq	$64, %rsp
+	addq	$56, %rsp
+	.cfi_def_cfa_offset 16
+	popq	%rbx                    /* restore */
 	.cfi_def_cfa_offset 8
+	.cfi_restore %rbx
 	ret
 	.cfi_endproc
 	SIZE(curve25519_4x64_sqr_canon)
@@ -687,37 +691,33 @@ LOCAL(square_n_loop3):
 	movq	%r10, %rax              /* s1 */
 	movq	%rdx, %rbx              /* s0*s2.hi */
 	mulq	%r9                     /* rdx=s1*s3.hi rax=s1*s3.lo */
-	movq	%rax, %rbp              /* s1*s3.lo */
-	movq	%r11, %rax              /* s0 */
-	movq	%rdx, %r12              /* s1*s3.hi */
-	mulq	%r10                    /* rdx=s0*s1.hi rax=s0*s1.lo */
 	addq	%rbx, %r8               /* s1*s2.lo.. */
-	adcq	%rbp, %rcx              /* s1*s2.hi.. */
-	adcq	$0, %r12                /* s1*s3.hi.. */
-	movq	%rax, %rbx              /* s0*s1.lo */
+	adcq	%rax, %rcx              /* s1*s2.hi.. */
+	adcq	$0, %rdx                /* s1*s3.hi.. */
 	movq	%r11, %rax              /* s0 */
-	movq	%rdx, %rbp              /* s0*s1.hi */
+	movq	%rdx, %rbx              /* s1*s3.hi.. */
+	mulq	%r10                    /* rdx=s0*s1.hi rax=s0*s1.lo */
+	movq	%rax, %rbp              /* s0*s1.lo */
+	movq	%r11, %rax              /* s0 */
+	movq	%rdx, %r12              /* s0*s1.hi */
 	mulq	%r9                     /* rdx=s0*s3.hi rax=s0*s3.lo */
 	movq	%rax, %r13              /* s0*s3.lo */
 	movq	%rdi, %rax              /* s2 */
 	movq	%rdx, 16(%rsp)          /* spill s0*s3.hi */
 	mulq	%r9                     /* rdx=s2*s3.hi rax=s2*s3.lo */
-	addq	%rbp, %rsi              /* s0*s2.lo.. */
+	addq	%r12, %rsi              /* s0*s2.lo.. */
 	adcq	%r13, %r8               /* s1*s2.lo.. */
 	adcq	16(%rsp), %rcx          /* s1*s2.hi.. */
-	adcq	%rax, %r12              /* s1*s3.hi.. */
+	adcq	%rax, %rbx              /* s1*s3.hi.. */
 	adcq	$0, %rdx                /* s2*s3.hi.. */
-	addq	%rbx, %rbx              /* s0*s1.lo.. */
-	movq	$0, %rax                /* start */
+	addq	%rbp, %rbp              /* s0*s1.lo.. */
 	adcq	%rsi, %rsi              /* s0*s2.lo.. */
 	adcq	%r8, %r8                /* s1*s2.lo.. */
 	adcq	%rcx, %rcx              /* s1*s2.hi.. */
-	adcq	%r12, %r12              /* s1*s3.hi.. */
+	adcq	%rbx, %rbx              /* s1*s3.hi.. */
 	adcq	%rdx, %rdx              /* s2*s3.hi.. */
-	adcq	$0, %rax
-	cmpq	$1, %rax
-	movq	$1, %rbp
-	sbbq	$0, %rbp                /* %v48 */
+	movq	$0, %r12
+	adcq	$0, %r12                /* %v38 */
 	movq	%r11, %rax              /* s0 */
 	movq	%rdx, %r13              /* s2*s3.hi.. */
 	mulq	%r11                    /* rdx=s0*s0.hi rax=s0*s0.lo */
@@ -733,41 +733,41 @@ LOCAL(square_n_loop3):
 	movq	%r9, %rax               /* s3 */
 	movq	%rdx, 32(%rsp)          /* spill s2*s2.hi */
 	mulq	%r9                     /* rdx=s3*s3.hi rax=s3*s3.lo */
-	addq	16(%rsp), %rbx          /* s0*s1.lo.. */
+	addq	16(%rsp), %rbp          /* s0*s1.lo.. */
 	adcq	%r10, %rsi              /* s0*s2.lo.. */
 	adcq	24(%rsp), %r8           /* s1*s2.lo.. */
 	adcq	%rdi, %rcx              /* s1*s2.hi.. */
-	adcq	32(%rsp), %r12          /* s1*s3.hi.. */
+	adcq	32(%rsp), %rbx          /* s1*s3.hi.. */
 	adcq	%rax, %r13              /* s2*s3.hi.. */
-	adcq	%rdx, %rbp              /* s3*s3.hi.. */
+	adcq	%rdx, %r12              /* s3*s3.hi.. */
 	movl	$38, %eax
 	mulq	%rcx                    /* rdx=s1*s2.hi...hi rax=s1*s2.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	movq	%rax, %r10              /* s1*s2.hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, %rcx              /* s1*s2.hi...hi */
-	mulq	%r12                    /* rdx=s1*s3.hi...hi rax=s1*s3.hi...lo */
-	movq	%rax, %r9               /* s1*s3.hi...lo */
+	movq	%rdx, %r9               /* s1*s2.hi...hi */
+	mulq	%rbx                    /* rdx=s1*s3.hi...hi rax=s1*s3.hi...lo */
+	movq	%rax, %rcx              /* s1*s3.hi...lo */
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, %rdi              /* s1*s3.hi...hi */
 	mulq	%r13                    /* rdx=s2*s3.hi...hi rax=s2*s3.hi...lo */
-	movq	%rax, %r12              /* s2*s3.hi...lo */
+	movq	%rax, %rbx              /* s2*s3.hi...lo */
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, %r13              /* s2*s3.hi...hi */
-	mulq	%rbp                    /* rdx=s3*s3.hi...hi rax=s3*s3.hi...lo */
+	mulq	%r12                    /* rdx=s3*s3.hi...hi rax=s3*s3.hi...lo */
 	addq	%r10, %r11              /* s0*s0.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
-	adcq	%r9, %rbx               /* s0*s1.lo.. */
-	adcq	%r12, %rsi              /* s0*s2.lo.. */
+	adcq	%rcx, %rbp              /* s0*s1.lo.. */
+	adcq	%rbx, %rsi              /* s0*s2.lo.. */
 	adcq	%rax, %r8               /* s1*s2.lo.. */
-	adcq	$0, %rdx                /* s3*s3.hi...hi.. */
-	movq	%r8, %r9                /* s1*s2.lo.. */
-	btrq	$63, %r9                /* (s1*s2.lo..).low */
+	adcq	$0, %rdx
 	shldq	$1, %r8, %rdx
-	imulq	$19, %rdx, %rax         /*                      return rest + (19 * q + late) */
-	addq	%rax, %r11              /* s0*s0.lo.. */
-	adcq	%rcx, %rbx              /* s0*s1.lo.. */
+	imulq	$19, %rdx, %rax         /* %v70                 return rest + (19 * q + late) */
+	btrq	$63, %r8                /* (s1*s2.lo..).low     rest, q = (low + number([*lows, highs[3]])).split(255) */
+	addq	%rax, %r11              /* s0*s0.lo..           return rest + (19 * q + late) */
+	adcq	%r9, %rbp               /* s0*s1.lo.. */
 	adcq	%rsi, %rdi              /* s0*s2.lo.. */
-	adcq	%r13, %r9               /* (s1*s2.lo..).low.. */
-	movq	%rbx, %r10              /* s0*s1.lo.. */
+	adcq	%r13, %r8               /* (s1*s2.lo..).low.. */
+	movq	%rbp, %r10              /* s0*s1.lo.. */
+	movq	%r8, %r9                /* (s1*s2.lo..).low.. */
 	decq	8(%rsp)
 	jnz	LOCAL(square_n_loop3)
 	jmp	LOCAL(square_n_join2)
@@ -884,22 +884,22 @@ SYMBOL(curve25519_4x64_add):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	addq	(%rdx), %rax            /* a[0]..               rest, q = (a.value + b.value).split(255) */
 	movq	8(%rsi), %r10           /* a[1] */
-	adcq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	adcq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
+	addq	(%rdx), %rax            /* a[0]..               rest, q = (a.value + b.value).split(255) */
+	adcq	8(%rdx), %r10           /* a[1].. */
+	adcq	16(%rdx), %r11          /* a[2].. */
 	adcq	24(%rdx), %r9           /* a[3].. */
 	movq	$0, %r8
 	adcq	$0, %r8
 	shldq	$1, %r9, %r8
-	imulq	$19, %r8, %r8           /* a[3]...high          return rest + 19 * q */
-	btrq	$63, %r9                /* a[3]...low           rest, q = (a.value + b.value).split(255) */
+	imulq	$19, %r8, %r8           /* (a[3]..).high        return rest + 19 * q */
+	btrq	$63, %r9                /* (a[3]..).low         rest, q = (a.value + b.value).split(255) */
 	addq	%r8, %rax               /* a[0]..               return rest + 19 * q */
 	adcq	$0, %r10                /* a[1].. */
 	adcq	$0, %r11                /* a[2].. */
-	adcq	$0, %r9                 /* a[3]...low.. */
+	adcq	$0, %r9                 /* (a[3]..).low.. */
 	movq	%rax, (%rdi)            /*                      def add(a: loose, b: loose) -> loose: */
 	movq	%r10, 8(%rdi)
 	movq	%r11, 16(%rdi)
@@ -928,18 +928,18 @@ SYMBOL(curve25519_4x64_sub):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	subq	(%rdx), %rax            /* a[0]..               x = a.value - b.value */
 	movq	8(%rsi), %r10           /* a[1] */
-	sbbq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	sbbq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
+	subq	(%rdx), %rax            /* a[0]..               x = a.value - b.value */
+	sbbq	8(%rdx), %r10           /* a[1].. */
+	sbbq	16(%rdx), %r11          /* a[2].. */
 	sbbq	24(%rdx), %r9           /* a[3].. */
 	sbbq	%r8, %r8
-	shldq	$1, %r9, %r8            /* a[3]...high          times = 1 - x.split(255)[1] */
+	shldq	$1, %r9, %r8            /* (a[3]..).high        times = 1 - x.split(255)[1] */
 	movl	$1, %ecx
-	subq	%r8, %rcx               /* a[3]...high.. */
-	imulq	$19, %rcx, %r8          /* a[3]...high..        return x + (times << 255) - 19 * times */
+	subq	%r8, %rcx               /* (a[3]..).high.. */
+	imulq	$19, %rcx, %r8          /* (a[3]..).high..      return x + (times << 255) - 19 * times */
 	shlq	$63, %rcx
 	addq	%rcx, %r9               /* a[3].. */
 	subq	%r8, %rax               /* a[0].. */
@@ -1018,29 +1018,29 @@ SYMBOL(curve25519_4x64_canon):
 	.cfi_startproc
 	endbr64
 	movq	24(%rsi), %rax          /* a[3] */
-	shrq	$63, %rax               /*                      rest, q = x.split(255) */
-	imulq	$19, %rax, %rax         /* a[3].high            return finished(rest + (19 * q + 19)) */
 	movq	24(%rsi), %r10          /* a[3] */
-	btrq	$63, %r10               /* a[3].low             rest, q = x.split(255) */
-	addq	$19, %rax               /*                      return finished(rest + (19 * q + 19)) */
-	addq	(%rsi), %rax            /* a[0].. */
 	movq	8(%rsi), %r11           /* a[1] */
-	adcq	$0, %r11                /* a[1].. */
 	movq	16(%rsi), %r9           /* a[2] */
+	shrq	$63, %rax               /*                      rest, q = x.split(255) */
+	imulq	$19, %rax, %rax         /*                      return finished(rest + (19 * q + 19)) */
+	addq	$19, %rax               /* a[3].high.. */
+	btrq	$63, %r10               /* a[3].low             rest, q = x.split(255) */
+	addq	(%rsi), %rax            /* a[0]..               return finished(rest + (19 * q + 19)) */
+	adcq	$0, %r11                /* a[1].. */
 	adcq	$0, %r9                 /* a[2].. */
 	adcq	$0, %r10                /* a[3].low.. */
 	btq	$63, %r10               /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%r8, %r8                /* %v15 */
-	btrq	$63, %r10               /* a[3].low...low       rest, reached = x.split(255) */
-	andq	$19, %r8                /*                      return rest - pick(reached, 0, 19) */
-	subq	%r8, %rax               /* a[0].. */
+	sbbq	%r8, %r8
+	andq	$19, %r8                /* %v16 */
+	btrq	$63, %r10               /* (a[3].low..).low     rest, reached = x.split(255) */
+	subq	%r8, %rax               /* a[0]..               return rest - pick(reached, 0, 19) */
 	sbbq	$0, %r11                /* a[1].. */
+	sbbq	$0, %r9                 /* a[2].. */
+	sbbq	$0, %r10                /* (a[3].low..).low.. */
 	movq	%rax, (%rdi)            /*                      def canon(a: loose) -> canonical: */
-	sbbq	$0, %r9                 /* a[2]..               return rest - pick(reached, 0, 19) */
-	movq	%r11, 8(%rdi)           /*                      def canon(a: loose) -> canonical: */
-	sbbq	$0, %r10                /* a[3].low...low..     return rest - pick(reached, 0, 19) */
-	movq	%r9, 16(%rdi)           /*                      def canon(a: loose) -> canonical: */
+	movq	%r11, 8(%rdi)
+	movq	%r9, 16(%rdi)
 	movq	%r10, 24(%rdi)
 	ret
 	.cfi_endproc
@@ -1066,28 +1066,28 @@ SYMBOL(curve25519_4x64_to_bytes):
 	.cfi_startproc
 	endbr64
 	movq	24(%rsi), %rax          /* a[3] */
-	shrq	$63, %rax               /*                      rest, q = x.split(255) */
-	imulq	$19, %rax, %rax         /* a[3].high            return finished(rest + (19 * q + 19)) */
 	movq	24(%rsi), %r10          /* a[3] */
-	btrq	$63, %r10               /* a[3].low             rest, q = x.split(255) */
-	addq	$19, %rax               /*                      return finished(rest + (19 * q + 19)) */
-	addq	(%rsi), %rax            /* a[0].. */
 	movq	8(%rsi), %r11           /* a[1] */
-	adcq	$0, %r11                /* a[1].. */
 	movq	16(%rsi), %r9           /* a[2] */
+	shrq	$63, %rax               /*                      rest, q = x.split(255) */
+	imulq	$19, %rax, %rax         /*                      return finished(rest + (19 * q + 19)) */
+	addq	$19, %rax               /* a[3].high.. */
+	btrq	$63, %r10               /* a[3].low             rest, q = x.split(255) */
+	addq	(%rsi), %rax            /* a[0]..               return finished(rest + (19 * q + 19)) */
+	adcq	$0, %r11                /* a[1].. */
 	adcq	$0, %r9                 /* a[2].. */
 	adcq	$0, %r10                /* a[3].low.. */
 	btq	$63, %r10               /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%r8, %r8                /* %v15 */
-	btrq	$63, %r10               /* a[3].low...low       rest, reached = x.split(255) */
-	andq	$19, %r8                /*                      return rest - pick(reached, 0, 19) */
-	subq	%r8, %rax               /* a[0].. */
+	sbbq	%r8, %r8
+	andq	$19, %r8                /* %v16 */
+	btrq	$63, %r10               /* (a[3].low..).low     rest, reached = x.split(255) */
+	subq	%r8, %rax               /* a[0]..               return rest - pick(reached, 0, 19) */
 	sbbq	$0, %r11                /* a[1].. */
-	movq	%rax, (%rdi)
 	sbbq	$0, %r9                 /* a[2].. */
+	sbbq	$0, %r10                /* (a[3].low..).low.. */
+	movq	%rax, (%rdi)
 	movq	%r11, 8(%rdi)
-	sbbq	$0, %r10                /* a[3].low...low.. */
 	movq	%r9, 16(%rdi)
 	movq	%r10, 24(%rdi)
 	ret
@@ -1115,23 +1115,23 @@ SYMBOL(curve25519_4x64_to_bytes):
 SYMBOL(curve25519_4x64_from_bytes):
 	.cfi_startproc
 	endbr64
-	cmpq	$-19, (%rsi)            /*                      beyond = s.value.at_least(P) */
 	movq	8(%rsi), %rax           /* s[1] */
+	movq	16(%rsi), %r10          /* s[2] */
+	movq	24(%rsi), %r11          /* s[3] */
+	cmpq	$-19, (%rsi)            /*                      beyond = s.value.at_least(P) */
 	sbbq	$-1, %rax
 	movq	$1, %rax                /* start                return fe.limbs_of(pick(beyond, 0, s.value)), 1 - beyond */
-	movq	16(%rsi), %r10          /* s[2] */
 	sbbq	$-1, %r10               /*                      beyond = s.value.at_least(P) */
 	movabsq	$0x7fffffffffffffff, %r10 /* 0x7fffffffffffffff */
-	movq	24(%rsi), %r11          /* s[3] */
 	sbbq	%r10, %r11
-	movl	$0, %r10d               /* 0 */
 	movq	(%rsi), %r11            /* s[0] */
-	cmovncq	%r10, %r11              /* %v11                 return fe.limbs_of(pick(beyond, 0, s.value)), 1 - beyond */
 	movq	8(%rsi), %r9            /* s[1] */
-	cmovncq	%r10, %r9               /* %v13 */
 	movq	16(%rsi), %r8           /* s[2] */
-	cmovncq	%r10, %r8               /* %v14 */
 	movq	24(%rsi), %rcx          /* s[3] */
+	movl	$0, %r10d               /* 0 */
+	cmovncq	%r10, %r11              /* %v11                 return fe.limbs_of(pick(beyond, 0, s.value)), 1 - beyond */
+	cmovncq	%r10, %r9               /* %v13 */
+	cmovncq	%r10, %r8               /* %v14 */
 	cmovncq	%r10, %rcx              /* %v15 */
 	sbbq	$0, %rax                /* %v16 */
 	movl	$1, %r10d
@@ -1166,14 +1166,14 @@ SYMBOL(curve25519_4x64_from_bytes):
 SYMBOL(curve25519_4x64_select):
 	.cfi_startproc
 	endbr64
-	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	(%rcx), %rax            /* b[0] */
-	cmovcq	(%rdx), %rax            /* %v14 */
 	movq	8(%rcx), %r10           /* b[1] */
-	cmovcq	8(%rdx), %r10           /* %v15 */
 	movq	16(%rcx), %r11          /* b[2] */
-	cmovcq	16(%rdx), %r11          /* %v16 */
 	movq	24(%rcx), %r9           /* b[3] */
+	negq	%rsi                    /*                      return pick(bit, a, b) */
+	cmovcq	(%rdx), %rax            /* %v14 */
+	cmovcq	8(%rdx), %r10           /* %v15 */
+	cmovcq	16(%rdx), %r11          /* %v16 */
 	cmovcq	24(%rdx), %r9           /* %v17 */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1204,14 +1204,14 @@ SYMBOL(curve25519_4x64_select):
 SYMBOL(curve25519_4x64_lookup):
 	.cfi_startproc
 	endbr64
-	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	movq	(%rsi), %rax            /* table[0] */
-	cmovncq	32(%rsi), %rax          /* %v68                 return pick(bit, a, b) */
 	movq	8(%rsi), %r10           /* table[1] */
-	cmovncq	40(%rsi), %r10          /* %v69 */
 	movq	16(%rsi), %r11          /* table[2] */
-	cmovncq	48(%rsi), %r11          /* %v70 */
 	movq	24(%rsi), %r9           /* table[3] */
+	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
+	cmovncq	32(%rsi), %rax          /* %v68                 return pick(bit, a, b) */
+	cmovncq	40(%rsi), %r10          /* %v69 */
+	cmovncq	48(%rsi), %r11          /* %v70 */
 	cmovncq	56(%rsi), %r9           /* %v71 */
 	cmpq	$2, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	cmovncq	64(%rsi), %rax          /* %v72                 return pick(bit, a, b) */
@@ -1311,31 +1311,31 @@ SYMBOL(curve25519_4x64_is_zero):
 	.cfi_startproc
 	endbr64
 	movq	24(%rdi), %rax          /* a[3] */
+	movq	24(%rdi), %r10          /* a[3] */
+	movq	8(%rdi), %r11           /* a[1] */
+	movq	16(%rdi), %r9           /* a[2] */
 	shrq	$63, %rax               /*                      rest, q = x.split(255) */
-	imulq	$19, %rax, %r10         /* a[3].high            return finished(rest + (19 * q + 19)) */
-	movq	24(%rdi), %r11          /* a[3] */
-	btrq	$63, %r11               /* a[3].low             rest, q = x.split(255) */
-	addq	$19, %r10               /*                      return finished(rest + (19 * q + 19)) */
-	addq	(%rdi), %r10            /* a[0].. */
-	movq	8(%rdi), %r9            /* a[1] */
-	adcq	$0, %r9                 /* a[1].. */
-	movq	16(%rdi), %r8           /* a[2] */
-	adcq	$0, %r8                 /* a[2].. */
-	adcq	$0, %r11                /* a[3].low.. */
-	btq	$63, %r11               /*                      return rest - pick(reached, 0, 19) */
+	imulq	$19, %rax, %rax         /*                      return finished(rest + (19 * q + 19)) */
+	addq	$19, %rax               /* a[3].high.. */
+	btrq	$63, %r10               /* a[3].low             rest, q = x.split(255) */
+	addq	(%rdi), %rax            /* a[0]..               return finished(rest + (19 * q + 19)) */
+	adcq	$0, %r11                /* a[1].. */
+	adcq	$0, %r9                 /* a[2].. */
+	adcq	$0, %r10                /* a[3].low.. */
+	btq	$63, %r10               /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%rax, %rax              /* %v14 */
-	btrq	$63, %r11               /* a[3].low...low       rest, reached = x.split(255) */
-	andq	$19, %rax               /*                      return rest - pick(reached, 0, 19) */
-	subq	%rax, %r10              /* a[0].. */
-	sbbq	$0, %r9                 /* a[1].. */
-	movq	$1, %rax                /* start                return reduced(a.value).is_zero() */
-	sbbq	$0, %r8                 /* a[2]..               return rest - pick(reached, 0, 19) */
-	sbbq	$0, %r11                /* a[3].low...low.. */
-	orq	%r9, %r10               /*                      return reduced(a.value).is_zero() */
-	orq	%r8, %r10
-	orq	%r11, %r10
-	negq	%r10
+	sbbq	%r8, %r8
+	andq	$19, %r8                /* %v15 */
+	btrq	$63, %r10               /* (a[3].low..).low     rest, reached = x.split(255) */
+	subq	%r8, %rax               /* a[0]..               return rest - pick(reached, 0, 19) */
+	sbbq	$0, %r11                /* a[1].. */
+	sbbq	$0, %r9                 /* a[2].. */
+	sbbq	$0, %r10                /* (a[3].low..).low.. */
+	orq	%r11, %rax              /*                      return reduced(a.value).is_zero() */
+	orq	%r9, %rax
+	orq	%r10, %rax
+	negq	%rax
+	movq	$1, %rax
 	sbbq	$0, %rax                /* %v25 */
 	ret
 	.cfi_endproc
@@ -1361,19 +1361,19 @@ SYMBOL(curve25519_4x64_equal):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %r10            /* a[0] */
-	subq	(%rsi), %r10            /* a[0]..               x = a.value - b.value */
 	movq	8(%rdi), %r11           /* a[1] */
-	sbbq	8(%rsi), %r11           /* a[1].. */
 	movq	16(%rdi), %r9           /* a[2] */
-	sbbq	16(%rsi), %r9           /* a[2].. */
 	movq	24(%rdi), %r8           /* a[3] */
+	subq	(%rsi), %r10            /* a[0]..               x = a.value - b.value */
+	sbbq	8(%rsi), %r11           /* a[1].. */
+	sbbq	16(%rsi), %r9           /* a[2].. */
 	sbbq	24(%rsi), %r8           /* a[3].. */
 	sbbq	%rax, %rax
-	shldq	$1, %r8, %rax           /* a[3]...high          times = 1 - x.split(255)[1] */
+	shldq	$1, %r8, %rax           /* (a[3]..).high        times = 1 - x.split(255)[1] */
 	movl	$1, %ecx
-	subq	%rax, %rcx              /* a[3]...high.. */
+	subq	%rax, %rcx              /* (a[3]..).high.. */
 	movq	$1, %rax                /* start                return reduced(difference(a, b)).is_zero() */
-	imulq	$19, %rcx, %rdx         /* a[3]...high..        return x + (times << 255) - 19 * times */
+	imulq	$19, %rcx, %rdx         /* (a[3]..).high..      return x + (times << 255) - 19 * times */
 	shlq	$63, %rcx
 	addq	%rcx, %r8               /* a[3].. */
 	subq	%rdx, %r10              /* a[0].. */
@@ -1383,21 +1383,21 @@ SYMBOL(curve25519_4x64_equal):
 	movq	%r8, %rcx               /* a[3].. */
 	shrq	$63, %rcx               /*                      rest, q = x.split(255) */
 	imulq	$19, %rcx, %rcx         /*                      return finished(rest + (19 * q + 19)) */
-	addq	$19, %rcx               /* a[3]...high.. */
-	btrq	$63, %r8                /* a[3]...low           rest, q = x.split(255) */
+	addq	$19, %rcx               /* (a[3]..).high.. */
+	btrq	$63, %r8                /* (a[3]..).low         rest, q = x.split(255) */
 	addq	%rcx, %r10              /* a[0]..               return finished(rest + (19 * q + 19)) */
 	adcq	$0, %r11                /* a[1].. */
 	adcq	$0, %r9                 /* a[2].. */
-	adcq	$0, %r8                 /* a[3]...low.. */
+	adcq	$0, %r8                 /* (a[3]..).low.. */
 	btq	$63, %r8                /*                      return rest - pick(reached, 0, 19) */
 	cmc
 	sbbq	%rcx, %rcx
 	andq	$19, %rcx               /* %v35 */
-	btrq	$63, %r8                /* a[3]...low...low     rest, reached = x.split(255) */
+	btrq	$63, %r8                /* ((a[3]..).low..).low rest, reached = x.split(255) */
 	subq	%rcx, %r10              /* a[0]..               return rest - pick(reached, 0, 19) */
 	sbbq	$0, %r11                /* a[1].. */
 	sbbq	$0, %r9                 /* a[2].. */
-	sbbq	$0, %r8                 /* a[3]...low...low.. */
+	sbbq	$0, %r8                 /* ((a[3]..).low..).low.. */
 	orq	%r11, %r10              /*                      return reduced(difference(a, b)).is_zero() */
 	orq	%r9, %r10
 	orq	%r8, %r10
@@ -1437,22 +1437,22 @@ SYMBOL(curve25519_4x64_swap):
 	pushq	%r12                    /* save */
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
-	negq	%rdx                    /*                      return pick(bit, b, a), pick(bit, a, b) */
 	movq	(%r8), %rax             /* b[0] */
-	cmovcq	(%rcx), %rax            /* %v19 */
 	movq	(%rcx), %r10            /* a[0] */
-	cmovcq	(%r8), %r10             /* %v15 */
 	movq	8(%r8), %r11            /* b[1] */
-	cmovcq	8(%rcx), %r11           /* %v20 */
 	movq	8(%rcx), %r9            /* a[1] */
-	cmovcq	8(%r8), %r9             /* %v16 */
+	negq	%rdx                    /*                      return pick(bit, b, a), pick(bit, a, b) */
 	movq	16(%r8), %rdx           /* b[2] */
-	cmovcq	16(%rcx), %rdx          /* %v21 */
 	movq	16(%rcx), %rbx          /* a[2] */
-	cmovcq	16(%r8), %rbx           /* %v17 */
 	movq	24(%r8), %rbp           /* b[3] */
-	cmovcq	24(%rcx), %rbp          /* %v22 */
 	movq	24(%rcx), %r12          /* a[3] */
+	cmovcq	(%rcx), %rax            /* %v19 */
+	cmovcq	(%r8), %r10             /* %v15 */
+	cmovcq	8(%rcx), %r11           /* %v20 */
+	cmovcq	8(%r8), %r9             /* %v16 */
+	cmovcq	16(%rcx), %rdx          /* %v21 */
+	cmovcq	16(%r8), %rbx           /* %v17 */
+	cmovcq	24(%rcx), %rbp          /* %v22 */
 	cmovcq	24(%r8), %r12           /* %v18 */
 	movq	%r10, (%rdi)
 	movq	%r9, 8(%rdi)
@@ -1498,26 +1498,26 @@ SYMBOL(curve25519_4x64_absolute):
 	.cfi_def_cfa_offset 16
 	.cfi_offset %rbx, -16
 	movq	24(%rsi), %rax          /* a[3] */
-	shrq	$63, %rax               /*                      rest, q = x.split(255) */
-	imulq	$19, %rax, %rax         /* a[3].high            return finished(rest + (19 * q + 19)) */
 	movq	24(%rsi), %r10          /* a[3] */
-	btrq	$63, %r10               /* a[3].low             rest, q = x.split(255) */
-	addq	$19, %rax               /*                      return finished(rest + (19 * q + 19)) */
-	addq	(%rsi), %rax            /* a[0].. */
 	movq	8(%rsi), %r11           /* a[1] */
-	adcq	$0, %r11                /* a[1].. */
 	movq	16(%rsi), %r9           /* a[2] */
+	shrq	$63, %rax               /*                      rest, q = x.split(255) */
+	imulq	$19, %rax, %rax         /*                      return finished(rest + (19 * q + 19)) */
+	addq	$19, %rax               /* a[3].high.. */
+	btrq	$63, %r10               /* a[3].low             rest, q = x.split(255) */
+	addq	(%rsi), %rax            /* a[0]..               return finished(rest + (19 * q + 19)) */
+	adcq	$0, %r11                /* a[1].. */
 	adcq	$0, %r9                 /* a[2].. */
 	adcq	$0, %r10                /* a[3].low.. */
 	btq	$63, %r10               /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%r8, %r8                /* %v15 */
-	btrq	$63, %r10               /* a[3].low...low       rest, reached = x.split(255) */
-	andq	$19, %r8                /*                      return rest - pick(reached, 0, 19) */
-	subq	%r8, %rax               /* a[0].. */
+	sbbq	%r8, %r8
+	andq	$19, %r8                /* %v16 */
+	btrq	$63, %r10               /* (a[3].low..).low     rest, reached = x.split(255) */
+	subq	%r8, %rax               /* a[0]..               return rest - pick(reached, 0, 19) */
 	sbbq	$0, %r11                /* a[1].. */
 	sbbq	$0, %r9                 /* a[2].. */
-	sbbq	$0, %r10                /* a[3].low...low.. */
+	sbbq	$0, %r10                /* (a[3].low..).low.. */
 	movq	$-19, %r8
 	subq	%rax, %r8               /* a[0]..               return pick(x.split(1)[0], P - x, x) */
 	movq	$-1, %rcx
@@ -1525,7 +1525,7 @@ SYMBOL(curve25519_4x64_absolute):
 	movq	$-1, %rdx
 	sbbq	%r9, %rdx               /* a[2].. */
 	movabsq	$0x7fffffffffffffff, %rsi
-	sbbq	%r10, %rsi              /* a[3].low...low.. */
+	sbbq	%r10, %rsi              /* (a[3].low..).low.. */
 	movq	%rax, %rbx              /* a[0].. */
 	andq	$1, %rbx
 	negq	%rbx
@@ -1935,26 +1935,18 @@ SYMBOL(curve25519_4x64_sqrt_ratio):
 	movq	%r13, %rsi              /* bit1 */
 	call	SYMBOL(curve25519_4x64_either) /* bit2 = either(bit0, bit1) */
 	movq	%rax, %r14              /* bit2 */
-	movabsq	$0xc4ee1b274a0ea0b0, %rax
-	movq	%rax, 64(%rsp)          /* t2[0] = 0xc4ee1b274a0ea0b0 */
-	movabsq	$0x2f431806ad2fe478, %rax
-	movq	%rax, 72(%rsp)          /* t2[1] = 0x2f431806ad2fe478 */
-	movabsq	$0x2b4d00993dfbd7a7, %rax
-	movq	%rax, 80(%rsp)          /* t2[2] = 0x2b4d00993dfbd7a7 */
-	movabsq	$0x2b8324804fc1df0b, %rax
-	movq	%rax, 88(%rsp)          /* t2[3] = 0x2b8324804fc1df0b */
-	leaq	64(%rsp), %rdi          /* t2 */
+	leaq	96(%rsp), %rdi          /* t3 */
 	leaq	32(%rsp), %rsi          /* t1 */
-	leaq	64(%rsp), %rdx          /* t2 */
-	call	SYMBOL(curve25519_4x64_mul) /* t2 = mul(t1, t2) */
-	leaq	64(%rsp), %rdi          /* t2 */
+	leaq	96(%rsp), %rdx          /* t3 */
+	call	SYMBOL(curve25519_4x64_mul) /* t3 = mul(t1, t3) */
+	leaq	96(%rsp), %rdi          /* t3 */
 	movq	%r14, %rsi              /* bit2 */
-	leaq	64(%rsp), %rdx          /* t2 */
+	leaq	96(%rsp), %rdx          /* t3 */
 	leaq	32(%rsp), %rcx          /* t1 */
-	call	SYMBOL(curve25519_4x64_select) /* t2 = select(bit2, t2, t1) */
-	leaq	64(%rsp), %rdi          /* t2                   return absolute(root), either(of_minus, equal(square, u)) */
-	leaq	64(%rsp), %rsi          /* t2 */
-	call	SYMBOL(curve25519_4x64_absolute) /* t2 = absolute(t2) */
+	call	SYMBOL(curve25519_4x64_select) /* t3 = select(bit2, t3, t1) */
+	leaq	96(%rsp), %rdi          /* t3                   return absolute(root), either(of_minus, equal(square, u)) */
+	leaq	96(%rsp), %rsi          /* t3 */
+	call	SYMBOL(curve25519_4x64_absolute) /* t3 = absolute(t3) */
 	movq	%rsp, %rdi              /* t0 */
 	movq	%rbp, %rsi              /* u */
 	call	SYMBOL(curve25519_4x64_equal) /* bit3 = equal(t0, u) */
@@ -1964,13 +1956,13 @@ SYMBOL(curve25519_4x64_sqrt_ratio):
 	call	SYMBOL(curve25519_4x64_either) /* bit4 = either(bit0, bit3) */
 	movq	%rax, 136(%rsp)         /* bit4 */
 	movq	128(%rsp), %r11         /* out */
-	movq	64(%rsp), %rax          /* t2 */
+	movq	96(%rsp), %rax          /* t3 */
 	movq	%rax, (%r11)
-	movq	72(%rsp), %rax          /* t2 */
+	movq	104(%rsp), %rax         /* t3 */
 	movq	%rax, 8(%r11)
-	movq	80(%rsp), %rax          /* t2 */
+	movq	112(%rsp), %rax         /* t3 */
 	movq	%rax, 16(%r11)
-	movq	88(%rsp), %rax          /* t2 */
+	movq	120(%rsp), %rax         /* t3 */
 	movq	%rax, 24(%r11)
 	movq	136(%rsp), %rax         /* bit4 */
 	addq	$152, %rsp

@@ -202,50 +202,50 @@ SYMBOL(curve25519_5x51_mul):
 	mulxq	16(%rax), %rdi, %rsi    /* a4x19b2.hi */
 	addq	%rdi, %r8               /* a0b1.lo.. */
 	adcq	%rsi, %r9               /* a0b1.hi.. */
-	shldq	$13, %r11, %r10         /* a0b0.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %r11, %r10         /* (a0b0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	mulxq	24(%rax), %rdi, %rsi    /* a4x19b3.hi           columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
 	addq	%rdi, %rbx              /* a0b2.lo.. */
 	adcq	%rsi, %rcx              /* a0b2.hi.. */
-	shldq	$13, %r8, %r9           /* a0b1.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
-	shldq	$13, %rbx, %rcx         /* a0b2.lo...high */
+	shldq	$13, %r8, %r9           /* (a0b1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %rbx, %rcx         /* (a0b2.lo..).high */
 	mulxq	32(%rax), %rsi, %rdx    /* a4x19b4.hi           columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
 	addq	%rsi, %r12              /* a0b3.lo.. */
 	adcq	%rdx, %rbp              /* a0b3.hi.. */
-	shldq	$13, %r14, %r13         /* a0b4.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %r14, %r13         /* (a0b4.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	movabsq	$0x7ffffffffffff, %rax  /* 0x7ffffffffffff */
-	andq	%rax, %r11              /* a0b0.lo...low */
-	andq	%rax, %r8               /* a0b1.lo...low */
-	shldq	$13, %r12, %rbp         /* a0b3.lo...high */
-	addq	%r10, %r8               /* a0b1.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rax, %rbx              /* a0b2.lo...low        low, high = zip(*(column.split(51) for column in columns)) */
-	imulq	$19, %r13, %r10         /* a0b4.lo...high       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r9, %rbx               /* a0b2.lo...low.. */
+	andq	%rax, %r11              /* (a0b0.lo..).low */
+	andq	%rax, %r8               /* (a0b1.lo..).low */
+	shldq	$13, %r12, %rbp         /* (a0b3.lo..).high */
+	addq	%r10, %r8               /* (a0b1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rax, %rbx              /* (a0b2.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	imulq	$19, %r13, %r10         /* (a0b4.lo..).high     return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r9, %rbx               /* (a0b2.lo..).low.. */
 	andq	%rax, %r12              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rcx, %r12              /* a0b3.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r10, %r11              /* a0b0.lo...low.. */
-	andq	%rax, %r14              /* a0b4.lo...low        low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rcx, %r12              /* (a0b3.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r10, %r11              /* (a0b0.lo..).low.. */
+	andq	%rax, %r14              /* (a0b4.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
 	movl	$51, %r10d              /* 0x33 */
-	shrxq	%r10, %r8, %r9          /* a0b1.lo...low...high */
-	shrxq	%r10, %rbx, %rcx        /* a0b2.lo...low...high */
-	shrxq	%r10, %r12, %rdx        /* a0b3.lo...low...high */
-	addq	%rbp, %r14              /* a0b4.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	shrxq	%r10, %r11, %rsi        /* a0b0.lo...low...high low, high = zip(*(column.split(51) for column in columns)) */
-	andq	%rax, %r8               /* a0b1.lo...low...low */
-	andq	%rax, %rbx              /* a0b2.lo...low...low */
-	shrxq	%r10, %r14, %r10        /* a0b4.lo...low...high */
-	andq	%rax, %r11              /* a0b0.lo...low...low */
-	addq	%rsi, %r8               /* a0b1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r9, %rbx               /* a0b2.lo...low...low.. */
+	shrxq	%r10, %r8, %r9          /* ((a0b1.lo..).low..).high */
+	shrxq	%r10, %rbx, %rcx        /* ((a0b2.lo..).low..).high */
+	shrxq	%r10, %r12, %rdx        /* ((a0b3.lo..).low..).high */
+	addq	%rbp, %r14              /* (a0b4.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shrxq	%r10, %r11, %rsi        /* ((a0b0.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rax, %r8               /* ((a0b1.lo..).low..).low */
+	andq	%rax, %rbx              /* ((a0b2.lo..).low..).low */
+	shrxq	%r10, %r14, %r10        /* ((a0b4.lo..).low..).high */
+	andq	%rax, %r11              /* ((a0b0.lo..).low..).low */
+	addq	%rsi, %r8               /* ((a0b1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r9, %rbx               /* ((a0b2.lo..).low..).low.. */
 	imulq	$19, %r10, %r10         /* %v131 */
 	andq	%rax, %r12              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rcx, %r12              /* a0b3.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r10, %r11              /* a0b0.lo...low...low.. */
-	andq	%rax, %r14              /* a0b4.lo...low...low  low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rcx, %r12              /* ((a0b3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r10, %r11              /* ((a0b0.lo..).low..).low.. */
+	andq	%rax, %r14              /* ((a0b4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	movq	(%rsp), %rax            /* out */
 	movq	%r8, 8(%rax)            /*                      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%rbx, 16(%rax)
 	movq	%r12, 24(%rax)
-	addq	%rdx, %r14              /* a0b4.lo...low...low.. */
+	addq	%rdx, %r14              /* ((a0b4.lo..).low..).low.. */
 	movq	%r11, (%rax)
 	movq	%r14, 32(%rax)
 	addq	$8, %rsp
@@ -320,14 +320,14 @@ SYMBOL(curve25519_5x51_sqr):
 	movq	%r11, 8(%rsp)           /* spill a0x2a1.hi */
 	mulxq	%r12, %r11, %r12        /* a0x2a2.hi */
 	addq	%r11, %rdi              /* a1a1.lo.. */
-	adcq	%r12, %r13              /* a1a1.hi.. */
 	movq	8(%rsi), %r11           /* a[1] */
+	adcq	%r12, %r13              /* a1a1.hi.. */
 	shlq	$1, %r11                /* a1x2 */
 	movq	%r13, 16(%rsp)          /* spill a1a1.hi.. */
 	mulxq	%r11, %r13, %r12        /* a1x2a2.hi */
+	movq	24(%rsi), %rdx          /* a[3] */
 	addq	%r13, %rcx              /* a0x2a3.lo.. */
 	adcq	%r12, %r8               /* a0x2a3.hi.. */
-	movq	24(%rsi), %rdx          /* a[3] */
 	mulxq	%r11, %r13, %r12        /* a1x2a3.hi */
 	addq	%r13, %rbp              /* a0x2a4.lo.. */
 	adcq	%r12, %rbx              /* a0x2a4.hi.. */
@@ -335,8 +335,8 @@ SYMBOL(curve25519_5x51_sqr):
 	movq	%r11, %rdx              /* a1x2 */
 	mulxq	%r12, %rdx, %r11        /* a1x2a4x19.hi */
 	addq	%rdx, %r10              /* a0a0.lo.. */
-	adcq	%r11, %rax              /* a0a0.hi.. */
 	movq	16(%rsi), %rdx          /* a[2] */
+	adcq	%r11, %rax              /* a0a0.hi.. */
 	mulxq	%rdx, %r13, %r11        /* a2a2.hi */
 	addq	%r13, %rbp              /* a0x2a4.lo.. */
 	adcq	%r11, %rbx              /* a0x2a4.hi.. */
@@ -348,54 +348,54 @@ SYMBOL(curve25519_5x51_sqr):
 	adcq	%r13, %rax              /* a0a0.hi.. */
 	mulxq	%r12, %rdx, %r8         /* a2x2a4x19.hi */
 	addq	%rdx, %r9               /* a0x2a1.lo.. */
-	adcq	8(%rsp), %r8            /* a0x2a1.hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
+	adcq	8(%rsp), %r8            /* a0x2a1.hi.. */
 	mulxq	%r11, %r13, %r11        /* a3a3x19.hi */
 	addq	%r13, %r9               /* a0x2a1.lo.. */
 	adcq	%r11, %r8               /* a0x2a1.hi.. */
 	shlq	$1, %rdx
 	mulxq	%r12, %rdx, %r11        /* a3x2a4x19.hi */
 	addq	%rdx, %rdi              /* a1a1.lo.. */
-	adcq	16(%rsp), %r11          /* a1a1.hi.. */
 	movq	32(%rsi), %rdx          /* a[4] */
+	adcq	16(%rsp), %r11          /* a1a1.hi.. */
 	mulxq	%r12, %r12, %rdx        /* a4a4x19.hi */
 	addq	%r12, %rcx              /* a0x2a3.lo.. */
 	adcq	24(%rsp), %rdx          /* a0x2a3.hi.. */
-	shldq	$13, %r10, %rax         /* a0a0.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
-	shldq	$13, %r9, %r8           /* a0x2a1.lo...high */
-	shldq	$13, %rdi, %r11         /* a1a1.lo...high */
-	shldq	$13, %rcx, %rdx         /* a0x2a3.lo...high */
+	shldq	$13, %r10, %rax         /* (a0a0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %r9, %r8           /* (a0x2a1.lo..).high */
+	shldq	$13, %rdi, %r11         /* (a1a1.lo..).high */
+	shldq	$13, %rcx, %rdx         /* (a0x2a3.lo..).high */
 	shldq	$13, %rbp, %rbx
-	imulq	$19, %rbx, %rsi         /* a0x2a4.lo...high     return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	imulq	$19, %rbx, %rsi         /* %v69                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movabsq	$0x7ffffffffffff, %rbx  /* 0x7ffffffffffff */
 	andq	%rbx, %r10              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rsi, %r10              /* a0a0.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rsi, %r10              /* (a0a0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rbx, %r9               /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rax, %r9               /* a0x2a1.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rax, %r9               /* (a0x2a1.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rbx, %rdi              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r8, %rdi               /* a1a1.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r8, %rdi               /* (a1a1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rbx, %rcx              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r11, %rcx              /* a0x2a3.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r11, %rcx              /* (a0x2a3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rbx, %rbp              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rdx, %rbp              /* a0x2a4.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rdx, %rbp              /* (a0x2a4.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movl	$51, %eax               /* 0x33 */
-	shrxq	%rax, %r10, %r11        /* a0a0.lo...low...high low, high = zip(*(column.split(51) for column in columns)) */
-	shrxq	%rax, %r9, %r8          /* a0x2a1.lo...low...high */
-	shrxq	%rax, %rdi, %rdx        /* a1a1.lo...low...high */
-	shrxq	%rax, %rcx, %rsi        /* a0x2a3.lo...low...high */
+	shrxq	%rax, %r10, %r11        /* ((a0a0.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%rax, %r9, %r8          /* ((a0x2a1.lo..).low..).high */
+	shrxq	%rax, %rdi, %rdx        /* ((a1a1.lo..).low..).high */
+	shrxq	%rax, %rcx, %rsi        /* ((a0x2a3.lo..).low..).high */
 	shrxq	%rax, %rbp, %rax
 	imulq	$19, %rax, %rax         /* %v87                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rbx, %r10              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rax, %r10              /* a0a0.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %r9               /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r11, %r9               /* a0x2a1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %rdi              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r8, %rdi               /* a1a1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %rcx              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rdx, %rcx              /* a0x2a3.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %rbp              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rsi, %rbp              /* a0x2a4.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rax, %r10              /* ((a0a0.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	(%rsp), %rax            /* out */
+	andq	%rbx, %r9               /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r11, %r9               /* ((a0x2a1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rbx, %rdi              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r8, %rdi               /* ((a1a1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rbx, %rcx              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rdx, %rcx              /* ((a0x2a3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rbx, %rbp              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rsi, %rbp              /* ((a0x2a4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%r10, (%rax)
 	movq	%r9, 8(%rax)
 	movq	%rdi, 16(%rax)
@@ -464,103 +464,103 @@ SYMBOL(curve25519_5x51_square_n):
 	movq	%rdi, (%rsp)            /* spill out */
 	testq	%rdx, %rdx
 	jz	LOCAL(square_n_none)
-	movq	%rdx, 8(%rsp)           /* keep n */
+	movq	32(%rsi), %rax          /* a[4] */
+	movq	%rax, 8(%rsp)           /* keep a[4] */
+	movq	%rdx, 16(%rsp)          /* keep n */
 	movq	(%rsi), %rdx            /* a[0] */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	16(%rsi), %r10          /* a[2] */
-	movq	24(%rsi), %r11          /* a[3] */
-	movq	32(%rsi), %r9           /* s4 */
+	movq	24(%rsi), %r11          /* s3 */
 LOCAL(square_n_loop3):
-	mulxq	%rdx, %rcx, %r8         /* r8=s0s0.hi rcx=s0s0.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulxq	%rdx, %r8, %r9          /* r9=s0s0.hi r8=s0s0.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	shlq	$1, %rdx                /* s0x2 */
-	mulxq	%rax, %rdi, %rsi        /* rsi=s0x2s1.hi rdi=s0x2s1.lo */
-	mulxq	%r11, %rbp, %rbx        /* rbx=s0x2s3.hi rbp=s0x2s3.lo */
-	mulxq	%r9, %r13, %r12         /* r12=s0x2s4.hi r13=s0x2s4.lo */
-	movq	%rdx, %r14              /* s0x2 */
+	mulxq	%rax, %rsi, %rcx        /* rcx=s0x2s1.hi rsi=s0x2s1.lo */
+	mulxq	%r11, %rbx, %rdi        /* rdi=s0x2s3.hi rbx=s0x2s3.lo */
+	mulxq	8(%rsp), %r12, %rbp     /* rbp=s0x2s4.hi r12=s0x2s4.lo */
+	movq	%rdx, %r13              /* s0x2 */
 	movq	%rax, %rdx              /* s1 */
-	movq	%rsi, 16(%rsp)          /* spill s0x2s1.hi */
-	mulxq	%rax, %rsi, %r15        /* r15=s1s1.hi rsi=s1s1.lo */
+	mulxq	%rax, %r15, %r14        /* r14=s1s1.hi r15=s1s1.lo */
 	shlq	$1, %rax                /* s1x2 */
 	movq	%r10, %rdx              /* s2 */
-	mulxq	%r14, %r10, %r14        /* s0x2s2.hi */
-	addq	%rsi, %r10              /* s1s1.lo.. */
-	adcq	%r14, %r15              /* s1s1.hi.. */
-	imulq	$19, %r9, %rsi          /* s4x19 */
-	movq	%r9, 24(%rsp)           /* spill s4 */
-	mulxq	%rax, %r9, %r14         /* s1x2s2.hi */
-	addq	%r9, %rbp               /* s0x2s3.lo.. */
-	adcq	%r14, %rbx              /* s0x2s3.hi.. */
-	movq	%rdx, %r9               /* s2 */
+	movq	%rcx, 24(%rsp)          /* spill s0x2s1.hi */
+	mulxq	%r13, %rcx, %r13        /* s0x2s2.hi */
+	addq	%rcx, %r15              /* s1s1.lo.. */
+	adcq	%r13, %r14              /* s1s1.hi.. */
+	imulq	$19, 8(%rsp), %rcx      /* s4x19 */
+	mulxq	%rax, %r10, %r13        /* s1x2s2.hi */
+	addq	%r10, %rbx              /* s0x2s3.lo.. */
+	adcq	%r13, %rdi              /* s0x2s3.hi.. */
+	movq	%rdx, %r10              /* s2 */
 	movq	%rax, %rdx              /* s1x2 */
-	movq	%rbx, 32(%rsp)          /* spill s0x2s3.hi.. */
-	mulxq	%r11, %rbx, %r14        /* s1x2s3.hi */
-	addq	%rbx, %r13              /* s0x2s4.lo.. */
-	adcq	%r14, %r12              /* s0x2s4.hi.. */
-	mulxq	%rsi, %rdx, %rax        /* s1x2s4x19.hi */
-	addq	%rdx, %rcx              /* s0s0.lo.. */
-	adcq	%rax, %r8               /* s0s0.hi.. */
+	movq	%rdi, 32(%rsp)          /* spill s0x2s3.hi.. */
+	mulxq	%r11, %rdi, %r13        /* s1x2s3.hi */
+	addq	%rdi, %r12              /* s0x2s4.lo.. */
+	adcq	%r13, %rbp              /* s0x2s4.hi.. */
+	mulxq	%rcx, %rdx, %rax        /* s1x2s4x19.hi */
+	addq	%rdx, %r8               /* s0s0.lo.. */
+	adcq	%rax, %r9               /* s0s0.hi.. */
 	imulq	$19, %r11, %rax         /* s3x19 */
-	movq	%r9, %rdx               /* s2 */
-	mulxq	%r9, %r14, %rbx         /* s2s2.hi */
-	addq	%r14, %r13              /* s0x2s4.lo.. */
-	adcq	%rbx, %r12              /* s0x2s4.hi.. */
+	movq	%r10, %rdx              /* s2 */
+	mulxq	%r10, %r13, %rdi        /* s2s2.hi */
+	addq	%r13, %r12              /* s0x2s4.lo.. */
+	adcq	%rdi, %rbp              /* s0x2s4.hi.. */
 	shlq	$1, %rdx                /* s2x2 */
-	mulxq	%rax, %rbx, %r9         /* s2x2s3x19.hi */
-	addq	%rbx, %rcx              /* s0s0.lo.. */
-	adcq	%r9, %r8                /* s0s0.hi.. */
-	mulxq	%rsi, %rdx, %r9         /* s2x2s4x19.hi */
-	addq	%rdx, %rdi              /* s0x2s1.lo.. */
-	adcq	16(%rsp), %r9           /* s0x2s1.hi.. */
+	mulxq	%rax, %rdi, %r10        /* s2x2s3x19.hi */
+	addq	%rdi, %r8               /* s0s0.lo.. */
+	adcq	%r10, %r9               /* s0s0.hi.. */
+	mulxq	%rcx, %rdx, %r10        /* s2x2s4x19.hi */
+	addq	%rdx, %rsi              /* s0x2s1.lo.. */
+	adcq	24(%rsp), %r10          /* s0x2s1.hi.. */
 	movq	%rax, %rdx              /* s3x19 */
 	mulxq	%r11, %rdx, %rax        /* s3s3x19.hi */
-	addq	%rdx, %rdi              /* s0x2s1.lo.. */
-	adcq	%rax, %r9               /* s0x2s1.hi.. */
+	addq	%rdx, %rsi              /* s0x2s1.lo.. */
+	adcq	%rax, %r10              /* s0x2s1.hi.. */
 	shlq	$1, %r11                /* s3x2 */
-	shldq	$13, %rcx, %r8          /* s0s0.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
-	movq	%rsi, %rdx              /* s4x19 */
+	shldq	$13, %r8, %r9           /* (s0s0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	movq	%rcx, %rdx              /* s4x19 */
 	mulxq	%r11, %r11, %rax        /* s3x2s4x19.hi         columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	addq	%r11, %r10              /* s1s1.lo.. */
-	adcq	%rax, %r15              /* s1s1.hi.. */
-	mulxq	24(%rsp), %r11, %rax    /* s4s4x19.hi */
-	addq	%rbp, %r11              /* s0x2s3.lo.. */
+	addq	%r11, %r15              /* s1s1.lo.. */
+	adcq	%rax, %r14              /* s1s1.hi.. */
+	mulxq	8(%rsp), %r11, %rax     /* s4s4x19.hi */
+	addq	%rbx, %r11              /* s0x2s3.lo.. */
 	adcq	32(%rsp), %rax          /* s0x2s3.hi.. */
-	shldq	$13, %rdi, %r9          /* s0x2s1.lo...high     low, high = zip(*(column.split(51) for column in columns)) */
-	shldq	$13, %r10, %r15         /* s1s1.lo...high */
-	shldq	$13, %r13, %r12         /* s0x2s4.lo...high */
-	movabsq	$0x7ffffffffffff, %rdx  /* 0x7ffffffffffff */
-	andq	%rdx, %rcx              /* s0s0.lo...low */
-	shldq	$13, %r11, %rax         /* s0x2s3.lo...high */
-	imulq	$19, %r12, %rsi         /* s0x2s4.lo...high     return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdx, %rdi              /* s0x2s1.lo...low      low, high = zip(*(column.split(51) for column in columns)) */
-	andq	%rdx, %r10              /* s1s1.lo...low */
-	addq	%r8, %rdi               /* s0x2s1.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r9, %r10               /* s1s1.lo...low.. */
-	andq	%rdx, %r11              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r15, %r11              /* s0x2s3.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%rsi, %rcx              /* s0s0.lo...low.. */
-	andq	%rdx, %r13              /* s0x2s4.lo...low      low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %rsi, %r10         /* (s0x2s1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %r15, %r14         /* (s1s1.lo..).high */
+	shldq	$13, %r12, %rbp         /* (s0x2s4.lo..).high */
+	movabsq	$0x7ffffffffffff, %rcx  /* 0x7ffffffffffff */
+	andq	%rcx, %r8               /* (s0s0.lo..).low */
+	shldq	$13, %r11, %rax         /* (s0x2s3.lo..).high */
+	imulq	$19, %rbp, %rdx         /* %v75                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rcx, %rsi              /* (s0x2s1.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rcx, %r15              /* (s1s1.lo..).low */
+	addq	%r9, %rsi               /* (s0x2s1.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r15, %r10              /* (s1s1.lo..).low.. */
+	andq	%rcx, %r11              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r14, %r11              /* (s0x2s3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r8, %rdx               /* (s0s0.lo..).low.. */
+	andq	%rcx, %r12              /* (s0x2s4.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
 	movl	$51, %r9d               /* 0x33 */
-	shrxq	%r9, %rdi, %r8          /* s0x2s1.lo...low...high */
-	shrxq	%r9, %r10, %rsi         /* s1s1.lo...low...high */
-	shrxq	%r9, %r11, %rbx         /* s0x2s3.lo...low...high */
-	addq	%rax, %r13              /* s0x2s4.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	shrxq	%r9, %rcx, %rax         /* s0s0.lo...low...high low, high = zip(*(column.split(51) for column in columns)) */
-	andq	%rdx, %rdi              /* s0x2s1.lo...low...low */
-	andq	%rdx, %r10              /* s1s1.lo...low...low */
-	shrxq	%r9, %r13, %rbp         /* s0x2s4.lo...low...high */
-	andq	%rdx, %rcx              /* s0s0.lo...low...low */
-	addq	%rdi, %rax              /* s0x2s1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r8, %r10               /* s1s1.lo...low...low.. */
+	shrxq	%r9, %rsi, %r8          /* ((s0x2s1.lo..).low..).high */
+	shrxq	%r9, %r10, %rdi         /* ((s1s1.lo..).low..).high */
+	shrxq	%r9, %r11, %rbx         /* ((s0x2s3.lo..).low..).high */
+	addq	%rax, %r12              /* (s0x2s4.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shrxq	%r9, %rdx, %rax         /* ((s0s0.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rcx, %rsi              /* ((s0x2s1.lo..).low..).low */
+	andq	%rcx, %r10              /* ((s1s1.lo..).low..).low */
+	shrxq	%r9, %r12, %rbp         /* ((s0x2s4.lo..).low..).high */
+	andq	%rcx, %rdx              /* ((s0s0.lo..).low..).low */
+	addq	%rsi, %rax              /* ((s0x2s1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r8, %r10               /* ((s1s1.lo..).low..).low.. */
 	imulq	$19, %rbp, %r8          /* %v93 */
-	andq	%rdx, %r11              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rsi, %r11              /* s0x2s3.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r8, %rcx               /* s0s0.lo...low...low.. */
-	andq	%rdx, %r13              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rbx, %r13              /* s0x2s4.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movq	%rcx, %rdx              /* s0s0.lo...low...low.. */
-	movq	%r13, %r9               /* s0x2s4.lo...low...low.. */
-	decq	8(%rsp)
+	andq	%rcx, %r11              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rdi, %r11              /* ((s0x2s3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r8, %rdx               /* ((s0s0.lo..).low..).low.. */
+	andq	%rcx, %r12              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rbx, %r12              /* ((s0x2s4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movq	%r12, 8(%rsp)           /* keep ((s0x2s4.lo..).low..).low.. */
+	decq	16(%rsp)
 	jnz	LOCAL(square_n_loop3)
+	movq	8(%rsp), %r9            /* s4 */
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
 	movl	$51, %r9d               /* 0x33 */
@@ -702,14 +702,14 @@ SYMBOL(curve25519_5x51_add):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	addq	(%rdx), %rax            /* a[0]..               return [x + y for x, y in zip(a, b)] */
 	movq	8(%rsi), %r10           /* a[1] */
-	addq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	addq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
-	addq	24(%rdx), %r9           /* a[3].. */
 	movq	32(%rsi), %r8           /* a[4] */
+	addq	(%rdx), %rax            /* a[0]..               return [x + y for x, y in zip(a, b)] */
+	addq	8(%rdx), %r10           /* a[1].. */
+	addq	16(%rdx), %r11          /* a[2].. */
+	addq	24(%rdx), %r9           /* a[3].. */
 	addq	32(%rdx), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -841,44 +841,44 @@ SYMBOL(curve25519_5x51_canon):
 	bzhiq	%rax, 32(%rsi), %r9     /*                      low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %r9                /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	shlxq	%rax, %rcx, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	shrq	$13, %rcx               /* a[1].low...high */
+	shrq	$13, %rcx               /* (a[1].low..).high */
 	addq	%rax, %rdx              /* a[0].low.. */
-	adcq	$0, %rcx                /* a[1].low...high.. */
+	adcq	$0, %rcx                /* (a[1].low..).high.. */
 	movl	$38, %eax
 	shlxq	%rax, %r10, %rax        /* a[2].low..<< */
-	shrq	$26, %r10               /* a[2].low...high */
-	addq	%rax, %rcx              /* a[1].low...high.. */
-	adcq	$0, %r10                /* a[2].low...high.. */
+	shrq	$26, %r10               /* (a[2].low..).high */
+	addq	%rax, %rcx              /* (a[1].low..).high.. */
+	adcq	$0, %r10                /* (a[2].low..).high.. */
 	movl	$25, %eax
 	shlxq	%rax, %r11, %rax        /* a[3].low..<< */
-	shrq	$39, %r11               /* a[3].low...high */
-	addq	%rax, %r10              /* a[2].low...high.. */
-	adcq	$0, %r11                /* a[3].low...high.. */
+	shrq	$39, %r11               /* (a[3].low..).high */
+	addq	%rax, %r10              /* (a[2].low..).high.. */
+	adcq	$0, %r11                /* (a[3].low..).high.. */
 	shlq	$12, %r9
-	addq	%r9, %r11               /* a[3].low...high.. */
+	addq	%r9, %r11               /* (a[3].low..).high.. */
 	movq	%rdx, %rax              /* a[0].low.. */
 	addq	$19, %rax               /*                      q = (x + 19).split(255)[1] */
-	movq	%rcx, %rax              /* a[1].low...high.. */
+	movq	%rcx, %rax              /* (a[1].low..).high.. */
 	adcq	$0, %rax
-	movq	%r10, %rax              /* a[2].low...high.. */
+	movq	%r10, %rax              /* (a[2].low..).high.. */
 	adcq	$0, %rax
-	movq	%r11, %rax              /* a[3].low...high.. */
-	adcq	$0, %rax                /* a[3].low...high.. */
+	movq	%r11, %rax              /* (a[3].low..).high.. */
+	adcq	$0, %rax                /* (a[3].low..).high.. */
 	movl	$63, %r9d
 	shrxq	%r9, %rax, %r9
 	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
 	addq	%r9, %rdx               /* a[0].low.. */
-	adcq	$0, %rcx                /* a[1].low...high.. */
-	adcq	$0, %r10                /* a[2].low...high.. */
-	adcq	$0, %r11                /* a[3].low...high.. */
+	adcq	$0, %rcx                /* (a[1].low..).high.. */
+	adcq	$0, %r10                /* (a[2].low..).high.. */
+	adcq	$0, %r11                /* (a[3].low..).high.. */
 	movabsq	$0x8000000000000000, %r9
 	andq	%r9, %rax
-	subq	%rax, %r11              /* a[3].low...high.. */
-	movq	%rcx, %rax              /* a[1].low...high.. */
-	shldq	$13, %rdx, %rax         /* a[0].low...high      def canon(a: full) -> fe.below(P): */
-	shrdq	$38, %r10, %rcx         /* a[1].low...high...high */
-	shrdq	$25, %r11, %r10         /* a[2].low...high...high */
-	shrq	$12, %r11               /* a[3].low...high...high */
+	subq	%rax, %r11              /* (a[3].low..).high.. */
+	movq	%rcx, %rax              /* (a[1].low..).high.. */
+	shldq	$13, %rdx, %rax         /* (a[0].low..).high    def canon(a: full) -> fe.below(P): */
+	shrdq	$38, %r10, %rcx         /* ((a[1].low..).high..).high */
+	shrdq	$25, %r11, %r10         /* ((a[2].low..).high..).high */
+	shrq	$12, %r11               /* ((a[3].low..).high..).high */
 	movabsq	$0x7ffffffffffff, %r9   /* 0x7ffffffffffff */
 	andq	%r9, %rdx
 	movq	%rdx, (%rdi)
@@ -931,39 +931,39 @@ SYMBOL(curve25519_5x51_is_zero):
 	bzhiq	%rax, 32(%rdi), %r9     /*                      low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %r9                /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	shlxq	%rax, %rcx, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	shrq	$13, %rcx               /* a[1].low...high */
+	shrq	$13, %rcx               /* (a[1].low..).high */
 	addq	%rax, %rdx              /* a[0].low.. */
-	adcq	$0, %rcx                /* a[1].low...high.. */
+	adcq	$0, %rcx                /* (a[1].low..).high.. */
 	movl	$38, %eax
 	shlxq	%rax, %r10, %rax        /* a[2].low..<< */
-	shrq	$26, %r10               /* a[2].low...high */
-	addq	%rax, %rcx              /* a[1].low...high.. */
-	adcq	$0, %r10                /* a[2].low...high.. */
+	shrq	$26, %r10               /* (a[2].low..).high */
+	addq	%rax, %rcx              /* (a[1].low..).high.. */
+	adcq	$0, %r10                /* (a[2].low..).high.. */
 	movl	$25, %eax
 	shlxq	%rax, %r11, %rax        /* a[3].low..<< */
-	shrq	$39, %r11               /* a[3].low...high */
-	addq	%rax, %r10              /* a[2].low...high.. */
-	adcq	$0, %r11                /* a[3].low...high.. */
+	shrq	$39, %r11               /* (a[3].low..).high */
+	addq	%rax, %r10              /* (a[2].low..).high.. */
+	adcq	$0, %r11                /* (a[3].low..).high.. */
 	shlq	$12, %r9
-	addq	%r9, %r11               /* a[3].low...high.. */
+	addq	%r9, %r11               /* (a[3].low..).high.. */
 	movq	%rdx, %rax              /* a[0].low.. */
 	addq	$19, %rax               /*                      q = (x + 19).split(255)[1] */
-	movq	%rcx, %rax              /* a[1].low...high.. */
+	movq	%rcx, %rax              /* (a[1].low..).high.. */
 	adcq	$0, %rax
-	movq	%r10, %rax              /* a[2].low...high.. */
+	movq	%r10, %rax              /* (a[2].low..).high.. */
 	adcq	$0, %rax
-	movq	%r11, %rax              /* a[3].low...high.. */
-	adcq	$0, %rax                /* a[3].low...high.. */
+	movq	%r11, %rax              /* (a[3].low..).high.. */
+	adcq	$0, %rax                /* (a[3].low..).high.. */
 	movl	$63, %r9d
 	shrxq	%r9, %rax, %r9
 	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
 	addq	%r9, %rdx               /* a[0].low.. */
-	adcq	$0, %rcx                /* a[1].low...high.. */
-	adcq	$0, %r10                /* a[2].low...high.. */
-	adcq	$0, %r11                /* a[3].low...high.. */
+	adcq	$0, %rcx                /* (a[1].low..).high.. */
+	adcq	$0, %r10                /* (a[2].low..).high.. */
+	adcq	$0, %r11                /* (a[3].low..).high.. */
 	movabsq	$0x8000000000000000, %r9
 	andq	%r9, %rax
-	subq	%rax, %r11              /* a[3].low...high.. */
+	subq	%rax, %r11              /* (a[3].low..).high.. */
 	orq	%rcx, %rdx              /*                      return reduced(a).is_zero() */
 	orq	%r10, %rdx
 	orq	%r11, %rdx
@@ -1017,58 +1017,58 @@ SYMBOL(curve25519_5x51_equal):
 	addq	32(%rdi), %r8
 	subq	32(%rsi), %r8           /* a[4].. */
 	movl	$51, %ecx               /* 0x33 */
-	shrxq	%rcx, %rax, %rdx        /* a[0]...high          low, high = zip(*(column.split(51) for column in columns)) */
-	shrxq	%rcx, %r10, %rsi        /* a[1]...high */
-	shrxq	%rcx, %r11, %rdi        /* a[2]...high */
-	shrxq	%rcx, %r9, %rbx         /* a[3]...high */
+	shrxq	%rcx, %rax, %rdx        /* (a[0]..).high        low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%rcx, %r10, %rsi        /* (a[1]..).high */
+	shrxq	%rcx, %r11, %rdi        /* (a[2]..).high */
+	shrxq	%rcx, %r9, %rbx         /* (a[3]..).high */
 	shrxq	%rcx, %r8, %rbp
-	imulq	$19, %rbp, %rbp         /* a[4]...high          return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	imulq	$19, %rbp, %rbp         /* (a[4]..).high        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movabsq	$0x7ffffffffffff, %rcx  /* 0x7ffffffffffff */
 	andq	%rcx, %rax              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rbp, %rax              /* a[0]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rbp, %rax              /* (a[0]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rcx, %r10              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rdx, %r10              /* a[1]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rdx, %r10              /* (a[1]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rcx, %r11              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rsi, %r11              /* a[2]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rsi, %r11              /* (a[2]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rcx, %r9               /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rdi, %r9               /* a[3]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rdi, %r9               /* (a[3]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rcx, %r8               /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rbx, %r8               /* a[4]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rbx, %r8               /* (a[4]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movl	$51, %ecx
-	shlxq	%rcx, %r10, %rcx        /* a[1]...low..<<       x = fe.element(carried(limbs)).value */
-	shrq	$13, %r10               /* a[1]...low...high */
-	addq	%rcx, %rax              /* a[0]...low.. */
-	adcq	$0, %r10                /* a[1]...low...high.. */
+	shlxq	%rcx, %r10, %rcx        /* (a[1]..).low..<<     x = fe.element(carried(limbs)).value */
+	shrq	$13, %r10               /* ((a[1]..).low..).high */
+	addq	%rcx, %rax              /* (a[0]..).low.. */
+	adcq	$0, %r10                /* ((a[1]..).low..).high.. */
 	movl	$38, %ecx
-	shlxq	%rcx, %r11, %rcx        /* a[2]...low..<< */
-	shrq	$26, %r11               /* a[2]...low...high */
-	addq	%rcx, %r10              /* a[1]...low...high.. */
-	adcq	$0, %r11                /* a[2]...low...high.. */
+	shlxq	%rcx, %r11, %rcx        /* (a[2]..).low..<< */
+	shrq	$26, %r11               /* ((a[2]..).low..).high */
+	addq	%rcx, %r10              /* ((a[1]..).low..).high.. */
+	adcq	$0, %r11                /* ((a[2]..).low..).high.. */
 	movl	$25, %ecx
-	shlxq	%rcx, %r9, %rcx         /* a[3]...low..<< */
-	shrq	$39, %r9                /* a[3]...low...high */
-	addq	%rcx, %r11              /* a[2]...low...high.. */
-	adcq	$0, %r9                 /* a[3]...low...high.. */
+	shlxq	%rcx, %r9, %rcx         /* (a[3]..).low..<< */
+	shrq	$39, %r9                /* ((a[3]..).low..).high */
+	addq	%rcx, %r11              /* ((a[2]..).low..).high.. */
+	adcq	$0, %r9                 /* ((a[3]..).low..).high.. */
 	shlq	$12, %r8
-	addq	%r8, %r9                /* a[3]...low...high.. */
-	movq	%rax, %r8               /* a[0]...low.. */
+	addq	%r8, %r9                /* ((a[3]..).low..).high.. */
+	movq	%rax, %r8               /* (a[0]..).low.. */
 	addq	$19, %r8                /*                      q = (x + 19).split(255)[1] */
-	movq	%r10, %r8               /* a[1]...low...high.. */
+	movq	%r10, %r8               /* ((a[1]..).low..).high.. */
 	adcq	$0, %r8
-	movq	%r11, %r8               /* a[2]...low...high.. */
+	movq	%r11, %r8               /* ((a[2]..).low..).high.. */
 	adcq	$0, %r8
-	movq	%r9, %r8                /* a[3]...low...high.. */
-	adcq	$0, %r8                 /* a[3]...low...high.. */
+	movq	%r9, %r8                /* ((a[3]..).low..).high.. */
+	adcq	$0, %r8                 /* ((a[3]..).low..).high.. */
 	movl	$63, %ecx
 	shrxq	%rcx, %r8, %rcx
 	imulq	$19, %rcx, %rcx         /*                      return x + 19 * q - (q << 255) */
-	addq	%rcx, %rax              /* a[0]...low.. */
-	adcq	$0, %r10                /* a[1]...low...high.. */
-	adcq	$0, %r11                /* a[2]...low...high.. */
-	adcq	$0, %r9                 /* a[3]...low...high.. */
+	addq	%rcx, %rax              /* (a[0]..).low.. */
+	adcq	$0, %r10                /* ((a[1]..).low..).high.. */
+	adcq	$0, %r11                /* ((a[2]..).low..).high.. */
+	adcq	$0, %r9                 /* ((a[3]..).low..).high.. */
 	movabsq	$0x8000000000000000, %rcx
 	andq	%rcx, %r8
-	subq	%r8, %r9                /* a[3]...low...high.. */
+	subq	%r8, %r9                /* ((a[3]..).low..).high.. */
 	orq	%r10, %rax              /*                      return reduced(a).is_zero() */
 	orq	%r11, %rax
 	orq	%r9, %rax
@@ -1123,21 +1123,21 @@ SYMBOL(curve25519_5x51_is_odd):
 	bzhiq	%r10, 32(%rdi), %r8     /*                      low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rcx, %r8               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	shlxq	%r10, %rdx, %r10        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	shrq	$13, %rdx               /* a[1].low...high */
+	shrq	$13, %rdx               /* (a[1].low..).high */
 	addq	%r10, %rax              /* a[0].low.. */
-	adcq	$0, %rdx                /* a[1].low...high.. */
+	adcq	$0, %rdx                /* (a[1].low..).high.. */
 	movl	$38, %r10d
 	shlxq	%r10, %r11, %r10        /* a[2].low..<< */
-	shrq	$26, %r11               /* a[2].low...high */
-	addq	%r10, %rdx              /* a[1].low...high.. */
-	adcq	$0, %r11                /* a[2].low...high.. */
+	shrq	$26, %r11               /* (a[2].low..).high */
+	addq	%r10, %rdx              /* (a[1].low..).high.. */
+	adcq	$0, %r11                /* (a[2].low..).high.. */
 	movl	$25, %r10d
 	shlxq	%r10, %r9, %r10         /* a[3].low..<< */
-	shrq	$39, %r9                /* a[3].low...high */
-	addq	%r10, %r11              /* a[2].low...high.. */
-	adcq	$0, %r9                 /* a[3].low...high.. */
+	shrq	$39, %r9                /* (a[3].low..).high */
+	addq	%r10, %r11              /* (a[2].low..).high.. */
+	adcq	$0, %r9                 /* (a[3].low..).high.. */
 	shlq	$12, %r8
-	addq	%r8, %r9                /* a[3].low...high.. */
+	addq	%r8, %r9                /* (a[3].low..).high.. */
 	movq	%rax, %r10              /* a[0].low.. */
 	addq	$19, %r10               /*                      q = (x + 19).split(255)[1] */
 	adcq	$0, %rdx
@@ -1146,7 +1146,7 @@ SYMBOL(curve25519_5x51_is_odd):
 	shrq	$63, %r9
 	imulq	$19, %r9, %r10          /*                      return x + 19 * q - (q << 255) */
 	addq	%r10, %rax
-	andq	$1, %rax                /* a[0].low...low       return reduced(a).split(1)[0] */
+	andq	$1, %rax                /* (a[0].low..).low     return reduced(a).split(1)[0] */
 	ret
 	.cfi_endproc
 	SIZE(curve25519_5x51_is_odd)
@@ -1193,47 +1193,47 @@ SYMBOL(curve25519_5x51_absolute):
 	bzhiq	%rax, 32(%rsi), %r9     /*                      low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %r9                /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	shlxq	%rax, %rcx, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	shrq	$13, %rcx               /* a[1].low...high */
+	shrq	$13, %rcx               /* (a[1].low..).high */
 	addq	%rax, %rdx              /* a[0].low.. */
-	adcq	$0, %rcx                /* a[1].low...high.. */
+	adcq	$0, %rcx                /* (a[1].low..).high.. */
 	movl	$38, %eax
 	shlxq	%rax, %r10, %rax        /* a[2].low..<< */
-	shrq	$26, %r10               /* a[2].low...high */
-	addq	%rax, %rcx              /* a[1].low...high.. */
-	adcq	$0, %r10                /* a[2].low...high.. */
+	shrq	$26, %r10               /* (a[2].low..).high */
+	addq	%rax, %rcx              /* (a[1].low..).high.. */
+	adcq	$0, %r10                /* (a[2].low..).high.. */
 	movl	$25, %eax
 	shlxq	%rax, %r11, %rax        /* a[3].low..<< */
-	shrq	$39, %r11               /* a[3].low...high */
-	addq	%rax, %r10              /* a[2].low...high.. */
-	adcq	$0, %r11                /* a[3].low...high.. */
+	shrq	$39, %r11               /* (a[3].low..).high */
+	addq	%rax, %r10              /* (a[2].low..).high.. */
+	adcq	$0, %r11                /* (a[3].low..).high.. */
 	shlq	$12, %r9
-	addq	%r9, %r11               /* a[3].low...high.. */
+	addq	%r9, %r11               /* (a[3].low..).high.. */
 	movq	%rdx, %rax              /* a[0].low.. */
 	addq	$19, %rax               /*                      q = (x + 19).split(255)[1] */
-	movq	%rcx, %rax              /* a[1].low...high.. */
+	movq	%rcx, %rax              /* (a[1].low..).high.. */
 	adcq	$0, %rax
-	movq	%r10, %rax              /* a[2].low...high.. */
+	movq	%r10, %rax              /* (a[2].low..).high.. */
 	adcq	$0, %rax
-	movq	%r11, %rax              /* a[3].low...high.. */
-	adcq	$0, %rax                /* a[3].low...high.. */
+	movq	%r11, %rax              /* (a[3].low..).high.. */
+	adcq	$0, %rax                /* (a[3].low..).high.. */
 	movl	$63, %r9d
 	shrxq	%r9, %rax, %r9
 	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
 	addq	%r9, %rdx               /* a[0].low.. */
-	adcq	$0, %rcx                /* a[1].low...high.. */
-	adcq	$0, %r10                /* a[2].low...high.. */
-	adcq	$0, %r11                /* a[3].low...high.. */
+	adcq	$0, %rcx                /* (a[1].low..).high.. */
+	adcq	$0, %r10                /* (a[2].low..).high.. */
+	adcq	$0, %r11                /* (a[3].low..).high.. */
 	movabsq	$0x8000000000000000, %r9
 	andq	%r9, %rax
-	subq	%rax, %r11              /* a[3].low...high.. */
+	subq	%rax, %r11              /* (a[3].low..).high.. */
 	movq	$-19, %rax
 	subq	%rdx, %rax              /* a[0].low..           return pick(odd, P - x, x) */
 	movq	$-1, %r9
-	sbbq	%rcx, %r9               /* a[1].low...high.. */
+	sbbq	%rcx, %r9               /* (a[1].low..).high.. */
 	movq	$-1, %r8
-	sbbq	%r10, %r8               /* a[2].low...high.. */
+	sbbq	%r10, %r8               /* (a[2].low..).high.. */
 	movabsq	$0x7fffffffffffffff, %rsi
-	sbbq	%r11, %rsi              /* a[3].low...high.. */
+	sbbq	%r11, %rsi              /* (a[3].low..).high.. */
 	movq	%rdx, %rbx              /* a[0].low.. */
 	andq	$1, %rbx                /*                      odd, _ = x.split(1) */
 	negq	%rbx                    /*                      return pick(odd, P - x, x) */
@@ -1301,39 +1301,39 @@ SYMBOL(curve25519_5x51_to_bytes):
 	bzhiq	%rax, 32(%rsi), %r9     /*                      low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %r9                /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	shlxq	%rax, %rcx, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	shrq	$13, %rcx               /* a[1].low...high */
+	shrq	$13, %rcx               /* (a[1].low..).high */
 	addq	%rax, %rdx              /* a[0].low.. */
-	adcq	$0, %rcx                /* a[1].low...high.. */
+	adcq	$0, %rcx                /* (a[1].low..).high.. */
 	movl	$38, %eax
 	shlxq	%rax, %r10, %rax        /* a[2].low..<< */
-	shrq	$26, %r10               /* a[2].low...high */
-	addq	%rax, %rcx              /* a[1].low...high.. */
-	adcq	$0, %r10                /* a[2].low...high.. */
+	shrq	$26, %r10               /* (a[2].low..).high */
+	addq	%rax, %rcx              /* (a[1].low..).high.. */
+	adcq	$0, %r10                /* (a[2].low..).high.. */
 	movl	$25, %eax
 	shlxq	%rax, %r11, %rax        /* a[3].low..<< */
-	shrq	$39, %r11               /* a[3].low...high */
-	addq	%rax, %r10              /* a[2].low...high.. */
-	adcq	$0, %r11                /* a[3].low...high.. */
+	shrq	$39, %r11               /* (a[3].low..).high */
+	addq	%rax, %r10              /* (a[2].low..).high.. */
+	adcq	$0, %r11                /* (a[3].low..).high.. */
 	shlq	$12, %r9
-	addq	%r9, %r11               /* a[3].low...high.. */
+	addq	%r9, %r11               /* (a[3].low..).high.. */
 	movq	%rdx, %rax              /* a[0].low.. */
 	addq	$19, %rax               /*                      q = (x + 19).split(255)[1] */
-	movq	%rcx, %rax              /* a[1].low...high.. */
+	movq	%rcx, %rax              /* (a[1].low..).high.. */
 	adcq	$0, %rax
-	movq	%r10, %rax              /* a[2].low...high.. */
+	movq	%r10, %rax              /* (a[2].low..).high.. */
 	adcq	$0, %rax
-	movq	%r11, %rax              /* a[3].low...high.. */
-	adcq	$0, %rax                /* a[3].low...high.. */
+	movq	%r11, %rax              /* (a[3].low..).high.. */
+	adcq	$0, %rax                /* (a[3].low..).high.. */
 	movl	$63, %r9d
 	shrxq	%r9, %rax, %r9
 	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
 	addq	%r9, %rdx               /* a[0].low.. */
-	adcq	$0, %rcx                /* a[1].low...high.. */
-	adcq	$0, %r10                /* a[2].low...high.. */
-	adcq	$0, %r11                /* a[3].low...high.. */
+	adcq	$0, %rcx                /* (a[1].low..).high.. */
+	adcq	$0, %r10                /* (a[2].low..).high.. */
+	adcq	$0, %r11                /* (a[3].low..).high.. */
 	movabsq	$0x8000000000000000, %r9
 	andq	%r9, %rax
-	subq	%rax, %r11              /* a[3].low...high.. */
+	subq	%rax, %r11              /* (a[3].low..).high.. */
 	movq	%rdx, (%rdi)
 	movq	%rcx, 8(%rdi)
 	movq	%r10, 16(%rdi)
@@ -1363,13 +1363,17 @@ SYMBOL(curve25519_5x51_to_bytes):
 SYMBOL(curve25519_5x51_from_bytes):
 	.cfi_startproc
 	endbr64
-	cmpq	$-19, (%rsi)            /*                      good = 1 - s.value.at_least(P) */
 	movq	8(%rsi), %rax           /* s[1] */
+	cmpq	$-19, (%rsi)            /*                      good = 1 - s.value.at_least(P) */
 	sbbq	$-1, %rax
 	movq	16(%rsi), %rax          /* s[2] */
+	movq	24(%rsi), %r10          /* s[3] */
+	movq	(%rsi), %r11            /* s[0] */
+	movq	8(%rsi), %r9            /* s[1] */
+	movq	16(%rsi), %r8           /* s[2] */
+	movq	24(%rsi), %rcx          /* s[3] */
 	sbbq	$-1, %rax
 	movabsq	$0x7fffffffffffffff, %rax /* 0x7fffffffffffffff */
-	movq	24(%rsi), %r10          /* s[3] */
 	sbbq	%rax, %r10
 	movq	$1, %rax
 	sbbq	$0, %rax                /* %v11 */
@@ -1377,13 +1381,9 @@ SYMBOL(curve25519_5x51_from_bytes):
 	subq	%rax, %r10              /* %v13 */
 	cmpq	$1, %r10                /*                      return pick(good, s.value, 0), good */
 	movl	$0, %eax                /* 0 */
-	movq	(%rsi), %r11            /* s[0] */
 	cmovcq	%rax, %r11              /* %v15 */
-	movq	8(%rsi), %r9            /* s[1] */
 	cmovcq	%rax, %r9               /* %v17 */
-	movq	16(%rsi), %r8           /* s[2] */
 	cmovcq	%rax, %r8               /* %v18 */
-	movq	24(%rsi), %rcx          /* s[3] */
 	cmovcq	%rax, %rcx              /* %v19 */
 	movq	%r9, %rax
 	shldq	$13, %r11, %rax         /* %v20                 def from_bytes(s: Bytes(32, "little")) -> tuple[fe.below(P), Bit]: */
@@ -1427,25 +1427,25 @@ SYMBOL(curve25519_5x51_from_bytes_255):
 	endbr64
 	movq	(%rsi), %rax            /* s[0] */
 	movq	8(%rsi), %r10           /* s[1] */
+	movq	16(%rsi), %r11          /* s[2] */
+	movq	8(%rsi), %r9            /* s[1] */
 	shldq	$13, %rax, %r10         /* s[0].high            return fe.limbs_of(s.value.split(255)[0]) */
-	movl	$63, %r11d
-	bzhiq	%r11, 24(%rsi), %r11    /* s[3].low */
-	movl	$51, %r9d
-	bzhiq	%r9, %rax, %rax         /* s[0].low */
-	movq	16(%rsi), %r9           /* s[2] */
-	movq	8(%rsi), %r8            /* s[1] */
-	shrdq	$38, %r9, %r8           /* s[1].high */
-	movabsq	$0x7ffffffffffff, %rcx  /* 0x7ffffffffffff */
-	andq	%rcx, %r10              /* s[0].high.low */
-	shrdq	$25, %r11, %r9          /* s[2].high */
-	andq	%rcx, %r8               /* s[1].high.low */
-	shrq	$12, %r11               /* s[3].low.high */
+	shrdq	$38, %r11, %r9          /* s[1].high */
+	movl	$63, %r8d
+	bzhiq	%r8, 24(%rsi), %r8      /* s[3].low */
+	shrdq	$25, %r8, %r11          /* s[2].high */
+	shrq	$12, %r8                /* s[3].low.high */
+	movl	$51, %ecx
+	bzhiq	%rcx, %rax, %rax
 	movq	%rax, (%rdi)
+	movabsq	$0x7ffffffffffff, %rax  /* 0x7ffffffffffff */
+	andq	%rax, %r10
 	movq	%r10, 8(%rdi)
-	movq	%r8, 16(%rdi)
-	andq	%rcx, %r9
-	movq	%r9, 24(%rdi)
-	movq	%r11, 32(%rdi)
+	andq	%rax, %r9
+	movq	%r9, 16(%rdi)
+	andq	%rax, %r11
+	movq	%r11, 24(%rdi)
+	movq	%r8, 32(%rdi)
 	ret
 	.cfi_endproc
 	SIZE(curve25519_5x51_from_bytes_255)
@@ -1471,16 +1471,16 @@ SYMBOL(curve25519_5x51_from_bytes_255):
 SYMBOL(curve25519_5x51_select):
 	.cfi_startproc
 	endbr64
-	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	(%rcx), %rax            /* b[0] */
-	cmovcq	(%rdx), %rax            /* %v16 */
 	movq	8(%rcx), %r10           /* b[1] */
-	cmovcq	8(%rdx), %r10           /* %v17 */
 	movq	16(%rcx), %r11          /* b[2] */
-	cmovcq	16(%rdx), %r11          /* %v18 */
 	movq	24(%rcx), %r9           /* b[3] */
-	cmovcq	24(%rdx), %r9           /* %v19 */
 	movq	32(%rcx), %r8           /* b[4] */
+	negq	%rsi                    /*                      return pick(bit, a, b) */
+	cmovcq	(%rdx), %rax            /* %v16 */
+	cmovcq	8(%rdx), %r10           /* %v17 */
+	cmovcq	16(%rdx), %r11          /* %v18 */
+	cmovcq	24(%rdx), %r9           /* %v19 */
 	cmovcq	32(%rdx), %r8           /* %v20 */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1512,16 +1512,16 @@ SYMBOL(curve25519_5x51_select):
 SYMBOL(curve25519_5x51_lookup):
 	.cfi_startproc
 	endbr64
-	cmpq	$1, %rdx                /*                      entry = pick(index.at_least(i), table[i], entry) */
 	movq	(%rsi), %rax            /* table[0] */
-	cmovncq	40(%rsi), %rax          /* %v84 */
 	movq	8(%rsi), %r10           /* table[1] */
-	cmovncq	48(%rsi), %r10          /* %v85 */
 	movq	16(%rsi), %r11          /* table[2] */
-	cmovncq	56(%rsi), %r11          /* %v86 */
 	movq	24(%rsi), %r9           /* table[3] */
-	cmovncq	64(%rsi), %r9           /* %v87 */
 	movq	32(%rsi), %r8           /* table[4] */
+	cmpq	$1, %rdx                /*                      entry = pick(index.at_least(i), table[i], entry) */
+	cmovncq	40(%rsi), %rax          /* %v84 */
+	cmovncq	48(%rsi), %r10          /* %v85 */
+	cmovncq	56(%rsi), %r11          /* %v86 */
+	cmovncq	64(%rsi), %r9           /* %v87 */
 	cmovncq	72(%rsi), %r8           /* %v88 */
 	cmpq	$2, %rdx
 	cmovncq	80(%rsi), %rax          /* %v89 */
@@ -2031,38 +2031,28 @@ SYMBOL(curve25519_5x51_sqrt_ratio):
 	movq	%rax, 104(%rsp)         /* t2[3] = 0x78595a6804c9e */
 	movabsq	$0x2b8324804fc1d, %rax
 	movq	%rax, 112(%rsp)         /* t2[4] = 0x2b8324804fc1d */
-	leaq	80(%rsp), %rdi          /* t2 */
+	leaq	120(%rsp), %rdi         /* t3 */
 	movq	%rbx, %rsi              /* u */
 	leaq	80(%rsp), %rdx          /* t2 */
-	call	SYMBOL(curve25519_5x51_mul) /* t2 = mul(u, t2) */
-	leaq	80(%rsp), %rdi          /* t2 */
+	call	SYMBOL(curve25519_5x51_mul) /* t3 = mul(u, t2) */
+	leaq	120(%rsp), %rdi         /* t3 */
 	movq	%r12, %rsi              /* bit0 */
 	movq	%rbx, %rdx              /* u */
-	leaq	80(%rsp), %rcx          /* t2 */
-	call	SYMBOL(curve25519_5x51_select) /* t2 = select(bit0, u, t2) */
+	leaq	120(%rsp), %rcx         /* t3 */
+	call	SYMBOL(curve25519_5x51_select) /* t3 = select(bit0, u, t3) */
 	movq	%rsp, %rdi              /* t0                   return absolute(select(equal(found, wanted), r, mul(r, SQRT_M1))), square */
-	leaq	80(%rsp), %rsi          /* t2 */
-	call	SYMBOL(curve25519_5x51_equal) /* bit1 = equal(t0, t2) */
+	leaq	120(%rsp), %rsi         /* t3 */
+	call	SYMBOL(curve25519_5x51_equal) /* bit1 = equal(t0, t3) */
 	movq	%rax, %r13              /* bit1 */
-	movabsq	$0x61b274a0ea0b0, %rax
-	movq	%rax, (%rsp)            /* t0[0] = 0x61b274a0ea0b0 */
-	movabsq	$0xd5a5fc8f189d, %rax
-	movq	%rax, 8(%rsp)           /* t0[1] = 0xd5a5fc8f189d */
-	movabsq	$0x7ef5e9cbd0c60, %rax
-	movq	%rax, 16(%rsp)          /* t0[2] = 0x7ef5e9cbd0c60 */
-	movabsq	$0x78595a6804c9e, %rax
-	movq	%rax, 24(%rsp)          /* t0[3] = 0x78595a6804c9e */
-	movabsq	$0x2b8324804fc1d, %rax
-	movq	%rax, 32(%rsp)          /* t0[4] = 0x2b8324804fc1d */
-	movq	%rsp, %rdi              /* t0 */
+	leaq	80(%rsp), %rdi          /* t2 */
 	leaq	40(%rsp), %rsi          /* t1 */
-	movq	%rsp, %rdx              /* t0 */
-	call	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t1, t0) */
+	leaq	80(%rsp), %rdx          /* t2 */
+	call	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t1, t2) */
 	leaq	40(%rsp), %rdi          /* t1 */
 	movq	%r13, %rsi              /* bit1 */
 	leaq	40(%rsp), %rdx          /* t1 */
-	movq	%rsp, %rcx              /* t0 */
-	call	SYMBOL(curve25519_5x51_select) /* t1 = select(bit1, t1, t0) */
+	leaq	80(%rsp), %rcx          /* t2 */
+	call	SYMBOL(curve25519_5x51_select) /* t1 = select(bit1, t1, t2) */
 	movq	%r14, %rdi              /* out */
 	leaq	40(%rsp), %rsi          /* t1 */
 	call	SYMBOL(curve25519_5x51_absolute) /* out = absolute(t1) */

@@ -66,14 +66,14 @@ SYMBOL(curve25519_5x51_carry):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	shrq	$51, %rax               /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
 	movq	8(%rsi), %r10           /* a[1] */
-	shrq	$51, %r10               /* a[1].high */
 	movq	16(%rsi), %r11          /* a[2] */
-	shrq	$51, %r11               /* a[2].high */
 	movq	24(%rsi), %r9           /* a[3] */
-	shrq	$51, %r9                /* a[3].high */
 	movq	32(%rsi), %r8           /* a[4] */
+	shrq	$51, %rax               /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
+	shrq	$51, %r10               /* a[1].high */
+	shrq	$51, %r11               /* a[2].high */
+	shrq	$51, %r9                /* a[3].high */
 	shrq	$51, %r8
 	imulq	$19, %r8, %r8           /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movabsq	$0x7ffffffffffff, %rcx
@@ -151,32 +151,32 @@ SYMBOL(curve25519_5x51_mul):
 	movq	%rdx, %rbp              /* a0b0.hi */
 	mulq	%r11                    /* a1x19b4.hi */
 	addq	%rax, %rbx              /* a0b0.lo.. */
-	adcq	%rdx, %rbp              /* a0b0.hi.. */
 	movq	(%rsi), %rax            /* a[0] */
+	adcq	%rdx, %rbp              /* a0b0.hi.. */
 	mulq	8(%r10)                 /* rdx=a0b1.hi rax=a0b1.lo */
 	movq	%rax, %r11              /* a0b1.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, %r12              /* a0b1.hi */
 	mulq	(%r10)                  /* a1b0.hi */
 	addq	%rax, %r11              /* a0b1.lo.. */
-	adcq	%rdx, %r12              /* a0b1.hi.. */
 	movq	(%rsi), %rax            /* a[0] */
+	adcq	%rdx, %r12              /* a0b1.hi.. */
 	mulq	16(%r10)                /* rdx=a0b2.hi rax=a0b2.lo */
 	movq	%rax, %r13              /* a0b2.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, %r14              /* a0b2.hi */
 	mulq	8(%r10)                 /* a1b1.hi */
 	addq	%rax, %r13              /* a0b2.lo.. */
-	adcq	%rdx, %r14              /* a0b2.hi.. */
 	movq	(%rsi), %rax            /* a[0] */
+	adcq	%rdx, %r14              /* a0b2.hi.. */
 	mulq	24(%r10)                /* rdx=a0b3.hi rax=a0b3.lo */
 	movq	%rax, %r15              /* a0b3.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, (%rsp)            /* spill a0b3.hi */
 	mulq	16(%r10)                /* a1b2.hi */
 	addq	%rax, %r15              /* a0b3.lo.. */
-	adcq	(%rsp), %rdx            /* a0b3.hi.. */
 	movq	(%rsi), %rax            /* a[0] */
+	adcq	(%rsp), %rdx            /* a0b3.hi.. */
 	movq	%rdx, (%rsp)            /* spill a0b3.hi.. */
 	mulq	32(%r10)                /* rdx=a0b4.hi rax=a0b4.lo */
 	movq	%rax, 8(%rsp)           /* spill a0b4.lo */
@@ -190,12 +190,12 @@ SYMBOL(curve25519_5x51_mul):
 	movq	%rdx, 16(%rsp)          /* spill a0b4.hi.. */
 	mulq	(%r10)                  /* a2b0.hi */
 	addq	%rax, %r13              /* a0b2.lo.. */
-	adcq	%rdx, %r14              /* a0b2.hi.. */
 	movq	16(%rsi), %rax          /* a[2] */
+	adcq	%rdx, %r14              /* a0b2.hi.. */
 	mulq	8(%r10)                 /* a2b1.hi */
 	addq	%rax, %r15              /* a0b3.lo.. */
-	adcq	(%rsp), %rdx            /* a0b3.hi.. */
 	movq	16(%rsi), %rax          /* a[2] */
+	adcq	(%rsp), %rdx            /* a0b3.hi.. */
 	movq	%rdx, (%rsp)            /* spill a0b3.hi.. */
 	mulq	16(%r10)                /* a2b2.hi */
 	addq	8(%rsp), %rax           /* a0b4.lo.. */
@@ -205,16 +205,16 @@ SYMBOL(curve25519_5x51_mul):
 	movq	%rdx, 16(%rsp)          /* spill a0b4.hi.. */
 	mulq	%r9                     /* a2x19b3.hi */
 	addq	%rax, %rbx              /* a0b0.lo.. */
-	adcq	%rdx, %rbp              /* a0b0.hi.. */
 	movq	32(%r10), %rax          /* b[4] */
+	adcq	%rdx, %rbp              /* a0b0.hi.. */
 	mulq	%r9                     /* a2x19b4.hi */
 	addq	%rax, %r11              /* a0b1.lo.. */
-	adcq	%rdx, %r12              /* a0b1.hi.. */
 	movq	24(%rsi), %rax          /* a[3] */
+	adcq	%rdx, %r12              /* a0b1.hi.. */
 	mulq	(%r10)                  /* a3b0.hi */
 	addq	%rax, %r15              /* a0b3.lo.. */
-	adcq	(%rsp), %rdx            /* a0b3.hi.. */
 	movq	24(%rsi), %rax          /* a[3] */
+	adcq	(%rsp), %rdx            /* a0b3.hi.. */
 	movq	%rdx, %r9               /* a0b3.hi.. */
 	mulq	8(%r10)                 /* a3b1.hi */
 	addq	8(%rsp), %rax           /* a0b4.lo.. */
@@ -224,16 +224,16 @@ SYMBOL(curve25519_5x51_mul):
 	movq	%rdx, 8(%rsp)           /* spill a0b4.hi.. */
 	mulq	%r8                     /* a3x19b2.hi */
 	addq	%rax, %rbx              /* a0b0.lo.. */
-	adcq	%rdx, %rbp              /* a0b0.hi.. */
 	movq	24(%r10), %rax          /* b[3] */
+	adcq	%rdx, %rbp              /* a0b0.hi.. */
 	mulq	%r8                     /* a3x19b3.hi */
 	addq	%rax, %r11              /* a0b1.lo.. */
-	adcq	%rdx, %r12              /* a0b1.hi.. */
 	movq	32(%r10), %rax          /* b[4] */
+	adcq	%rdx, %r12              /* a0b1.hi.. */
 	mulq	%r8                     /* a3x19b4.hi */
 	addq	%rax, %r13              /* a0b2.lo.. */
-	adcq	%rdx, %r14              /* a0b2.hi.. */
 	movq	32(%rsi), %rax          /* a[4] */
+	adcq	%rdx, %r14              /* a0b2.hi.. */
 	mulq	(%r10)                  /* a4b0.hi */
 	addq	(%rsp), %rax            /* a0b4.lo.. */
 	adcq	8(%rsp), %rdx           /* a0b4.hi.. */
@@ -242,60 +242,60 @@ SYMBOL(curve25519_5x51_mul):
 	movq	%rdx, %rsi              /* a0b4.hi.. */
 	mulq	%rcx                    /* a4x19b1.hi */
 	addq	%rax, %rbx              /* a0b0.lo.. */
-	adcq	%rdx, %rbp              /* a0b0.hi.. */
 	movq	16(%r10), %rax          /* b[2] */
+	adcq	%rdx, %rbp              /* a0b0.hi.. */
 	mulq	%rcx                    /* a4x19b2.hi */
 	addq	%rax, %r11              /* a0b1.lo.. */
-	adcq	%rdx, %r12              /* a0b1.hi.. */
-	shldq	$13, %rbx, %rbp         /* a0b0.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
 	movq	24(%r10), %rax          /* b[3] */
+	adcq	%rdx, %r12              /* a0b1.hi.. */
+	shldq	$13, %rbx, %rbp         /* (a0b0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	mulq	%rcx                    /* a4x19b3.hi           columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
 	addq	%rax, %r13              /* a0b2.lo.. */
-	adcq	%rdx, %r14              /* a0b2.hi.. */
-	shldq	$13, %r11, %r12         /* a0b1.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
-	shldq	$13, %r13, %r14         /* a0b2.lo...high */
 	movq	32(%r10), %rax          /* b[4] */
+	adcq	%rdx, %r14              /* a0b2.hi.. */
+	shldq	$13, %r11, %r12         /* (a0b1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %r13, %r14         /* (a0b2.lo..).high */
 	mulq	%rcx                    /* a4x19b4.hi           columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
 	addq	%rax, %r15              /* a0b3.lo.. */
 	adcq	%rdx, %r9               /* a0b3.hi.. */
-	shldq	$13, %r8, %rsi          /* a0b4.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %r8, %rsi          /* (a0b4.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	movabsq	$0x7ffffffffffff, %rax  /* 0x7ffffffffffff */
-	andq	%rax, %rbx              /* a0b0.lo...low */
-	andq	%rax, %r11              /* a0b1.lo...low */
-	shldq	$13, %r15, %r9          /* a0b3.lo...high */
-	addq	%rbp, %r11              /* a0b1.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rax, %r13              /* a0b2.lo...low        low, high = zip(*(column.split(51) for column in columns)) */
-	imulq	$19, %rsi, %r10         /* a0b4.lo...high       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r12, %r13              /* a0b2.lo...low.. */
+	andq	%rax, %rbx              /* (a0b0.lo..).low */
+	andq	%rax, %r11              /* (a0b1.lo..).low */
+	shldq	$13, %r15, %r9          /* (a0b3.lo..).high */
+	addq	%rbp, %r11              /* (a0b1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rax, %r13              /* (a0b2.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	imulq	$19, %rsi, %r10         /* (a0b4.lo..).high     return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r12, %r13              /* (a0b2.lo..).low.. */
 	andq	%rax, %r15              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r14, %r15              /* a0b3.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r10, %rbx              /* a0b0.lo...low.. */
-	andq	%rax, %r8               /* a0b4.lo...low        low, high = zip(*(column.split(51) for column in columns)) */
-	movq	%r11, %r10              /* a0b1.lo...low.. */
-	shrq	$51, %r10               /* a0b1.lo...low...high */
-	movq	%r13, %rcx              /* a0b2.lo...low.. */
-	shrq	$51, %rcx               /* a0b2.lo...low...high */
-	movq	%r15, %rdx              /* a0b3.lo...low.. */
-	shrq	$51, %rdx               /* a0b3.lo...low...high */
-	addq	%r9, %r8                /* a0b4.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movq	%rbx, %r9               /* a0b0.lo...low.. */
-	shrq	$51, %r9                /* a0b0.lo...low...high low, high = zip(*(column.split(51) for column in columns)) */
-	andq	%rax, %r11              /* a0b1.lo...low...low */
-	andq	%rax, %r13              /* a0b2.lo...low...low */
-	movq	%r8, %rsi               /* a0b4.lo...low.. */
-	shrq	$51, %rsi               /* a0b4.lo...low...high */
-	andq	%rax, %rbx              /* a0b0.lo...low...low */
-	addq	%r9, %r11               /* a0b1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r10, %r13              /* a0b2.lo...low...low.. */
+	addq	%r14, %r15              /* (a0b3.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r10, %rbx              /* (a0b0.lo..).low.. */
+	andq	%rax, %r8               /* (a0b4.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	movq	%r11, %r10              /* (a0b1.lo..).low.. */
+	shrq	$51, %r10               /* ((a0b1.lo..).low..).high */
+	movq	%r13, %rcx              /* (a0b2.lo..).low.. */
+	shrq	$51, %rcx               /* ((a0b2.lo..).low..).high */
+	movq	%r15, %rdx              /* (a0b3.lo..).low.. */
+	shrq	$51, %rdx               /* ((a0b3.lo..).low..).high */
+	addq	%r9, %r8                /* (a0b4.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movq	%rbx, %r9               /* (a0b0.lo..).low.. */
+	shrq	$51, %r9                /* ((a0b0.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rax, %r11              /* ((a0b1.lo..).low..).low */
+	andq	%rax, %r13              /* ((a0b2.lo..).low..).low */
+	movq	%r8, %rsi               /* (a0b4.lo..).low.. */
+	shrq	$51, %rsi               /* ((a0b4.lo..).low..).high */
+	andq	%rax, %rbx              /* ((a0b0.lo..).low..).low */
+	addq	%r9, %r11               /* ((a0b1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r10, %r13              /* ((a0b2.lo..).low..).low.. */
 	imulq	$19, %rsi, %r10         /* %v130 */
 	andq	%rax, %r15              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rcx, %r15              /* a0b3.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r10, %rbx              /* a0b0.lo...low...low.. */
-	andq	%rax, %r8               /* a0b4.lo...low...low  low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rcx, %r15              /* ((a0b3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r10, %rbx              /* ((a0b0.lo..).low..).low.. */
+	andq	%rax, %r8               /* ((a0b4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	movq	%r11, 8(%rdi)           /*                      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%r13, 16(%rdi)
 	movq	%r15, 24(%rdi)
-	addq	%rdx, %r8               /* a0b4.lo...low...low.. */
+	addq	%rdx, %r8               /* ((a0b4.lo..).low..).low.. */
 	movq	%rbx, (%rdi)
 	movq	%r8, 32(%rdi)
 	addq	$24, %rsp
@@ -362,9 +362,9 @@ SYMBOL(curve25519_5x51_sqr):
 	mulq	%rax                    /* rdx=a0a0.hi rax=a0a0.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	movq	%rax, %r10              /* a0a0.lo */
 	movq	8(%rsi), %rax           /* a[1] */
+	movq	(%rsi), %r9             /* a[0] */
 	movq	%rdx, %r11              /* a0a0.hi */
 	mulq	%rax                    /* rdx=a1a1.hi rax=a1a1.lo */
-	movq	(%rsi), %r9             /* a[0] */
 	shlq	$1, %r9                 /* a0x2 */
 	movq	%rax, %r8               /* a1a1.lo */
 	movq	8(%rsi), %rax           /* a[1] */
@@ -372,14 +372,14 @@ SYMBOL(curve25519_5x51_sqr):
 	mulq	%r9                     /* rdx=a0x2a1.hi rax=a0x2a1.lo */
 	movq	%rax, %rbx              /* a0x2a1.lo */
 	movq	16(%rsi), %rax          /* a[2] */
+	movq	8(%rsi), %r12           /* a[1] */
 	movq	%rdx, %rbp              /* a0x2a1.hi */
 	mulq	%r9                     /* a0x2a2.hi */
 	addq	%rax, %r8               /* a1a1.lo.. */
+	movq	16(%rsi), %rax          /* a[2] */
 	adcq	%rdx, %rcx              /* a1a1.hi.. */
-	movq	8(%rsi), %r12           /* a[1] */
 	shlq	$1, %r12                /* a1x2 */
 	imulq	$19, 32(%rsi), %r13     /* a4x19 */
-	movq	16(%rsi), %rax          /* a[2] */
 	mulq	%rax                    /* rdx=a2a2.hi rax=a2a2.lo */
 	imulq	$19, 24(%rsi), %r14     /* a3x19 */
 	movq	%rax, (%rsp)            /* spill a2a2.lo */
@@ -394,8 +394,8 @@ SYMBOL(curve25519_5x51_sqr):
 	movq	%rdx, 32(%rsp)          /* spill a1x2a2.hi */
 	mulq	%r13                    /* a2x2a4x19.hi */
 	addq	%rax, %rbx              /* a0x2a1.lo.. */
-	adcq	%rdx, %rbp              /* a0x2a1.hi.. */
 	movq	24(%rsi), %rax          /* a[3] */
+	adcq	%rdx, %rbp              /* a0x2a1.hi.. */
 	mulq	%r9                     /* a0x2a3.hi */
 	addq	24(%rsp), %rax          /* a0x2a3.lo.. */
 	adcq	32(%rsp), %rdx          /* a0x2a3.hi.. */
@@ -419,63 +419,63 @@ SYMBOL(curve25519_5x51_sqr):
 	movq	%rdi, %rax              /* a2x2 */
 	mulq	%r14                    /* a2x2a3x19.hi */
 	addq	%rax, %r10              /* a0a0.lo.. */
-	adcq	%rdx, %r11              /* a0a0.hi.. */
 	movq	24(%rsi), %rax          /* a[3] */
+	adcq	%rdx, %r11              /* a0a0.hi.. */
 	mulq	%r14                    /* a3a3x19.hi */
 	addq	%rax, %rbx              /* a0x2a1.lo.. */
-	adcq	%rdx, %rbp              /* a0x2a1.hi.. */
 	movq	24(%rsi), %rax          /* a[3] */
+	adcq	%rdx, %rbp              /* a0x2a1.hi.. */
 	shlq	$1, %rax                /* a3x2 */
-	shldq	$13, %r10, %r11         /* a0a0.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %r10, %r11         /* (a0a0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	mulq	%r13                    /* a3x2a4x19.hi         columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	addq	%rax, %r8               /* a1a1.lo.. */
-	adcq	%rdx, %rcx              /* a1a1.hi.. */
-	shldq	$13, %rbx, %rbp         /* a0x2a1.lo...high     low, high = zip(*(column.split(51) for column in columns)) */
-	shldq	$13, %r8, %rcx          /* a1a1.lo...high */
 	movq	32(%rsi), %rax          /* a[4] */
+	movq	(%rsp), %rsi            /* reload a0x2a4.hi.. */
+	adcq	%rdx, %rcx              /* a1a1.hi.. */
+	shldq	$13, %rbx, %rbp         /* (a0x2a1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %r8, %rcx          /* (a1a1.lo..).high */
 	mulq	%r13                    /* a4a4x19.hi           columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	addq	24(%rsp), %rax          /* a0x2a3.lo.. */
 	adcq	32(%rsp), %rdx          /* a0x2a3.hi.. */
-	movq	(%rsp), %rsi            /* reload a0x2a4.hi.. */
-	shldq	$13, %r9, %rsi          /* a0x2a4.lo...high     low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %r9, %rsi          /* (a0x2a4.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
 	movabsq	$0x7ffffffffffff, %rdi  /* 0x7ffffffffffff */
-	andq	%rdi, %r10              /* a0a0.lo...low */
-	andq	%rdi, %rbx              /* a0x2a1.lo...low */
-	shldq	$13, %rax, %rdx         /* a0x2a3.lo...high */
-	addq	%r11, %rbx              /* a0x2a1.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rdi, %r8               /* a1a1.lo...low        low, high = zip(*(column.split(51) for column in columns)) */
-	imulq	$19, %rsi, %r11         /* a0x2a4.lo...high     return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%rbp, %r8               /* a1a1.lo...low.. */
+	andq	%rdi, %r10              /* (a0a0.lo..).low */
+	andq	%rdi, %rbx              /* (a0x2a1.lo..).low */
+	shldq	$13, %rax, %rdx         /* (a0x2a3.lo..).high */
+	addq	%r11, %rbx              /* (a0x2a1.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rdi, %r8               /* (a1a1.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	imulq	$19, %rsi, %r11         /* %v69                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rbp, %r8               /* (a1a1.lo..).low.. */
 	andq	%rdi, %rax              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rcx, %rax              /* a0x2a3.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r11, %r10              /* a0a0.lo...low.. */
-	andq	%rdi, %r9               /* a0x2a4.lo...low      low, high = zip(*(column.split(51) for column in columns)) */
-	movq	%rbx, %r11              /* a0x2a1.lo...low.. */
-	shrq	$51, %r11               /* a0x2a1.lo...low...high */
-	movq	%r8, %rcx               /* a1a1.lo...low.. */
-	shrq	$51, %rcx               /* a1a1.lo...low...high */
-	movq	%rax, %rsi              /* a0x2a3.lo...low.. */
-	shrq	$51, %rsi               /* a0x2a3.lo...low...high */
-	addq	%rdx, %r9               /* a0x2a4.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movq	%r10, %rdx              /* a0a0.lo...low.. */
-	shrq	$51, %rdx               /* a0a0.lo...low...high low, high = zip(*(column.split(51) for column in columns)) */
-	andq	%rdi, %rbx              /* a0x2a1.lo...low...low */
-	andq	%rdi, %r8               /* a1a1.lo...low...low */
-	movq	%r9, %rbp               /* a0x2a4.lo...low.. */
-	shrq	$51, %rbp               /* a0x2a4.lo...low...high */
-	andq	%rdi, %r10              /* a0a0.lo...low...low */
-	addq	%rdx, %rbx              /* a0x2a1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r11, %r8               /* a1a1.lo...low...low.. */
+	addq	%rcx, %rax              /* (a0x2a3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r11, %r10              /* (a0a0.lo..).low.. */
+	andq	%rdi, %r9               /* (a0x2a4.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	movq	%rbx, %r11              /* (a0x2a1.lo..).low.. */
+	shrq	$51, %r11               /* ((a0x2a1.lo..).low..).high */
+	movq	%r8, %rcx               /* (a1a1.lo..).low.. */
+	shrq	$51, %rcx               /* ((a1a1.lo..).low..).high */
+	movq	%rax, %rsi              /* (a0x2a3.lo..).low.. */
+	shrq	$51, %rsi               /* ((a0x2a3.lo..).low..).high */
+	addq	%rdx, %r9               /* (a0x2a4.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movq	%r10, %rdx              /* (a0a0.lo..).low.. */
+	shrq	$51, %rdx               /* ((a0a0.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rdi, %rbx              /* ((a0x2a1.lo..).low..).low */
+	andq	%rdi, %r8               /* ((a1a1.lo..).low..).low */
+	movq	%r9, %rbp               /* (a0x2a4.lo..).low.. */
+	shrq	$51, %rbp               /* ((a0x2a4.lo..).low..).high */
+	andq	%rdi, %r10              /* ((a0a0.lo..).low..).low */
+	addq	%rdx, %rbx              /* ((a0x2a1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r11, %r8               /* ((a1a1.lo..).low..).low.. */
 	imulq	$19, %rbp, %r11         /* %v86 */
 	andq	%rdi, %rax              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rcx, %rax              /* a0x2a3.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r11, %r10              /* a0a0.lo...low...low.. */
-	andq	%rdi, %r9               /* a0x2a4.lo...low...low low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rcx, %rax              /* ((a0x2a3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r11, %r10              /* ((a0a0.lo..).low..).low.. */
 	movq	16(%rsp), %r11          /* out */
+	andq	%rdi, %r9               /* ((a0x2a4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	movq	%rbx, 8(%r11)           /*                      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%r8, 16(%r11)
 	movq	%rax, 24(%r11)
-	addq	%rsi, %r9               /* a0x2a4.lo...low...low.. */
+	addq	%rsi, %r9               /* ((a0x2a4.lo..).low..).low.. */
 	movq	%r10, (%r11)
 	movq	%r9, 32(%r11)
 	addq	$48, %rsp
@@ -613,7 +613,7 @@ LOCAL(square_n_loop3):
 	addq	%rax, %rbx              /* s0x2s1.lo.. */
 	adcq	%rdx, %rbp              /* s0x2s1.hi.. */
 	shlq	$1, %r9                 /* s3x2 */
-	shldq	$13, %rsi, %rdi         /* s0s0.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %rsi, %rdi         /* (s0s0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	movq	%r9, %rax               /* s3x2 */
 	mulq	%r14                    /* s3x2s4x19.hi         columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	addq	%rax, %r12              /* s1s1.lo.. */
@@ -622,47 +622,47 @@ LOCAL(square_n_loop3):
 	movq	%rdx, %r10              /* s1s1.hi.. */
 	mulq	%r14                    /* s4s4x19.hi */
 	addq	%rax, %r15              /* s0x2s3.lo.. */
-	adcq	16(%rsp), %rdx          /* s0x2s3.hi.. */
-	shldq	$13, %rbx, %rbp         /* s0x2s1.lo...high     low, high = zip(*(column.split(51) for column in columns)) */
-	shldq	$13, %r12, %r10         /* s1s1.lo...high */
 	movq	32(%rsp), %rax          /* reload s0x2s4.hi.. */
-	shldq	$13, %rcx, %rax         /* s0x2s4.lo...high */
+	adcq	16(%rsp), %rdx          /* s0x2s3.hi.. */
+	shldq	$13, %rbx, %rbp         /* (s0x2s1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
+	shldq	$13, %r12, %r10         /* (s1s1.lo..).high */
+	shldq	$13, %rcx, %rax         /* (s0x2s4.lo..).high */
 	movabsq	$0x7ffffffffffff, %r11  /* 0x7ffffffffffff */
-	andq	%r11, %rsi              /* s0s0.lo...low */
-	shldq	$13, %r15, %rdx         /* s0x2s3.lo...high */
-	imulq	$19, %rax, %rax         /* s0x2s4.lo...high     return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%r11, %rbx              /* s0x2s1.lo...low      low, high = zip(*(column.split(51) for column in columns)) */
-	andq	%r11, %r12              /* s1s1.lo...low */
-	addq	%rdi, %rbx              /* s0x2s1.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%rbp, %r12              /* s1s1.lo...low.. */
+	andq	%r11, %rsi              /* (s0s0.lo..).low */
+	shldq	$13, %r15, %rdx         /* (s0x2s3.lo..).high */
+	imulq	$19, %rax, %rax         /* %v75                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%r11, %rbx              /* (s0x2s1.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%r11, %r12              /* (s1s1.lo..).low */
+	addq	%rdi, %rbx              /* (s0x2s1.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rbp, %r12              /* (s1s1.lo..).low.. */
 	andq	%r11, %r15              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r10, %r15              /* s0x2s3.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%rsi, %rax              /* s0s0.lo...low.. */
-	andq	%r11, %rcx              /* s0x2s4.lo...low      low, high = zip(*(column.split(51) for column in columns)) */
-	movq	%rbx, %r10              /* s0x2s1.lo...low.. */
-	shrq	$51, %r10               /* s0x2s1.lo...low...high */
-	movq	%r12, %r9               /* s1s1.lo...low.. */
-	shrq	$51, %r9                /* s1s1.lo...low...high */
-	movq	%r15, %r8               /* s0x2s3.lo...low.. */
-	shrq	$51, %r8                /* s0x2s3.lo...low...high */
-	addq	%rdx, %rcx              /* s0x2s4.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movq	%rax, %rdx              /* s0s0.lo...low.. */
-	shrq	$51, %rdx               /* s0s0.lo...low...high low, high = zip(*(column.split(51) for column in columns)) */
-	andq	%r11, %rbx              /* s0x2s1.lo...low...low */
-	andq	%r11, %r12              /* s1s1.lo...low...low */
-	movq	%rcx, %rsi              /* s0x2s4.lo...low.. */
-	shrq	$51, %rsi               /* s0x2s4.lo...low...high */
-	andq	%r11, %rax              /* s0s0.lo...low...low */
-	addq	%rdx, %rbx              /* s0x2s1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r10, %r12              /* s1s1.lo...low...low.. */
+	addq	%r10, %r15              /* (s0x2s3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rsi, %rax              /* (s0s0.lo..).low.. */
+	andq	%r11, %rcx              /* (s0x2s4.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	movq	%rbx, %r10              /* (s0x2s1.lo..).low.. */
+	shrq	$51, %r10               /* ((s0x2s1.lo..).low..).high */
+	movq	%r12, %r9               /* (s1s1.lo..).low.. */
+	shrq	$51, %r9                /* ((s1s1.lo..).low..).high */
+	movq	%r15, %r8               /* (s0x2s3.lo..).low.. */
+	shrq	$51, %r8                /* ((s0x2s3.lo..).low..).high */
+	addq	%rdx, %rcx              /* (s0x2s4.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movq	%rax, %rdx              /* (s0s0.lo..).low.. */
+	shrq	$51, %rdx               /* ((s0s0.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%r11, %rbx              /* ((s0x2s1.lo..).low..).low */
+	andq	%r11, %r12              /* ((s1s1.lo..).low..).low */
+	movq	%rcx, %rsi              /* (s0x2s4.lo..).low.. */
+	shrq	$51, %rsi               /* ((s0x2s4.lo..).low..).high */
+	andq	%r11, %rax              /* ((s0s0.lo..).low..).low */
+	addq	%rdx, %rbx              /* ((s0x2s1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r10, %r12              /* ((s1s1.lo..).low..).low.. */
 	imulq	$19, %rsi, %r10         /* %v92 */
 	andq	%r11, %r15              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r15, %r9               /* s0x2s3.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r10, %rax              /* s0s0.lo...low...low.. */
+	addq	%r15, %r9               /* ((s0x2s3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r10, %rax              /* ((s0s0.lo..).low..).low.. */
 	andq	%r11, %rcx              /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rcx, %r8               /* s0x2s4.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movq	%rbx, %r10              /* s0x2s1.lo...low...low.. */
-	movq	%r12, %r11              /* s1s1.lo...low...low.. */
+	addq	%rcx, %r8               /* ((s0x2s4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movq	%rbx, %r10              /* ((s0x2s1.lo..).low..).low.. */
+	movq	%r12, %r11              /* ((s1s1.lo..).low..).low.. */
 	decq	8(%rsp)
 	jnz	LOCAL(square_n_loop3)
 	jmp	LOCAL(square_n_join2)
@@ -818,14 +818,14 @@ SYMBOL(curve25519_5x51_add):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	addq	(%rdx), %rax            /* a[0]..               return [x + y for x, y in zip(a, b)] */
 	movq	8(%rsi), %r10           /* a[1] */
-	addq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	addq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
-	addq	24(%rdx), %r9           /* a[3].. */
 	movq	32(%rsi), %r8           /* a[4] */
+	addq	(%rdx), %rax            /* a[0]..               return [x + y for x, y in zip(a, b)] */
+	addq	8(%rdx), %r10           /* a[1].. */
+	addq	16(%rdx), %r11          /* a[2].. */
+	addq	24(%rdx), %r9           /* a[3].. */
 	addq	32(%rdx), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -939,14 +939,14 @@ SYMBOL(curve25519_5x51_canon):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	shrq	$51, %rax               /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
 	movq	8(%rsi), %r10           /* a[1] */
-	shrq	$51, %r10               /* a[1].high */
 	movq	16(%rsi), %r11          /* a[2] */
-	shrq	$51, %r11               /* a[2].high */
 	movq	24(%rsi), %r9           /* a[3] */
-	shrq	$51, %r9                /* a[3].high */
 	movq	32(%rsi), %r8           /* a[4] */
+	shrq	$51, %rax               /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
+	shrq	$51, %r10               /* a[1].high */
+	shrq	$51, %r11               /* a[2].high */
+	shrq	$51, %r9                /* a[3].high */
 	shrq	$51, %r8
 	imulq	$19, %r8, %r8           /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movabsq	$0x7ffffffffffff, %rcx
@@ -966,44 +966,44 @@ SYMBOL(curve25519_5x51_canon):
 	addq	%r9, %r11               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%r8, %r9                /* a[1].low.. */
 	shlq	$51, %r9                /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	shrq	$13, %r8                /* a[1].low...high */
+	shrq	$13, %r8                /* (a[1].low..).high */
 	addq	%r9, %rcx               /* a[0].low.. */
-	adcq	$0, %r8                 /* a[1].low...high.. */
+	adcq	$0, %r8                 /* (a[1].low..).high.. */
 	movq	%rax, %r9               /* a[2].low.. */
 	shlq	$38, %r9                /* a[2].low..<< */
-	shrq	$26, %rax               /* a[2].low...high */
-	addq	%r9, %r8                /* a[1].low...high.. */
-	adcq	$0, %rax                /* a[2].low...high.. */
+	shrq	$26, %rax               /* (a[2].low..).high */
+	addq	%r9, %r8                /* (a[1].low..).high.. */
+	adcq	$0, %rax                /* (a[2].low..).high.. */
 	movq	%r10, %r9               /* a[3].low.. */
 	shlq	$25, %r9                /* a[3].low..<< */
-	shrq	$39, %r10               /* a[3].low...high */
-	addq	%r9, %rax               /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
+	shrq	$39, %r10               /* (a[3].low..).high */
+	addq	%r9, %rax               /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
 	shlq	$12, %r11
-	addq	%r11, %r10              /* a[3].low...high.. */
+	addq	%r11, %r10              /* (a[3].low..).high.. */
 	movq	%rcx, %r11              /* a[0].low.. */
 	addq	$19, %r11               /*                      q = (x + 19).split(255)[1] */
-	movq	%r8, %r11               /* a[1].low...high.. */
+	movq	%r8, %r11               /* (a[1].low..).high.. */
 	adcq	$0, %r11
-	movq	%rax, %r11              /* a[2].low...high.. */
+	movq	%rax, %r11              /* (a[2].low..).high.. */
 	adcq	$0, %r11
-	movq	%r10, %r11              /* a[3].low...high.. */
-	adcq	$0, %r11                /* a[3].low...high.. */
-	movq	%r11, %r9               /* a[3].low...high.. */
+	movq	%r10, %r11              /* (a[3].low..).high.. */
+	adcq	$0, %r11                /* (a[3].low..).high.. */
+	movq	%r11, %r9               /* (a[3].low..).high.. */
 	shrq	$63, %r9
 	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
 	addq	%r9, %rcx               /* a[0].low.. */
-	adcq	$0, %r8                 /* a[1].low...high.. */
-	adcq	$0, %rax                /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
+	adcq	$0, %r8                 /* (a[1].low..).high.. */
+	adcq	$0, %rax                /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
 	movabsq	$0x8000000000000000, %r9
 	andq	%r9, %r11
-	subq	%r11, %r10              /* a[3].low...high.. */
-	movq	%r8, %r11               /* a[1].low...high.. */
-	shldq	$13, %rcx, %r11         /* a[0].low...high      def canon(a: full) -> fe.below(P): */
-	shrdq	$38, %rax, %r8          /* a[1].low...high...high */
-	shrdq	$25, %r10, %rax         /* a[2].low...high...high */
-	shrq	$12, %r10               /* a[3].low...high...high */
+	subq	%r11, %r10              /* (a[3].low..).high.. */
+	movq	%r8, %r11               /* (a[1].low..).high.. */
+	shldq	$13, %rcx, %r11         /* (a[0].low..).high    def canon(a: full) -> fe.below(P): */
+	shrdq	$38, %rax, %r8          /* ((a[1].low..).high..).high */
+	shrdq	$25, %r10, %rax         /* ((a[2].low..).high..).high */
+	shrq	$12, %r10               /* ((a[3].low..).high..).high */
 	movabsq	$0x7ffffffffffff, %r9   /* 0x7ffffffffffff */
 	andq	%r9, %rcx
 	movq	%rcx, (%rdi)
@@ -1038,14 +1038,14 @@ SYMBOL(curve25519_5x51_is_zero):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %rax            /* a[0] */
-	shrq	$51, %rax               /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
 	movq	8(%rdi), %r10           /* a[1] */
-	shrq	$51, %r10               /* a[1].high */
 	movq	16(%rdi), %r11          /* a[2] */
-	shrq	$51, %r11               /* a[2].high */
 	movq	24(%rdi), %r9           /* a[3] */
-	shrq	$51, %r9                /* a[3].high */
 	movq	32(%rdi), %r8           /* a[4] */
+	shrq	$51, %rax               /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
+	shrq	$51, %r10               /* a[1].high */
+	shrq	$51, %r11               /* a[2].high */
+	shrq	$51, %r9                /* a[3].high */
 	shrq	$51, %r8
 	imulq	$19, %r8, %r8           /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movabsq	$0x7ffffffffffff, %rcx
@@ -1065,39 +1065,39 @@ SYMBOL(curve25519_5x51_is_zero):
 	addq	%r9, %r11               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%r8, %r9                /* a[1].low.. */
 	shlq	$51, %r9                /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	shrq	$13, %r8                /* a[1].low...high */
+	shrq	$13, %r8                /* (a[1].low..).high */
 	addq	%r9, %rcx               /* a[0].low.. */
-	adcq	$0, %r8                 /* a[1].low...high.. */
+	adcq	$0, %r8                 /* (a[1].low..).high.. */
 	movq	%rax, %r9               /* a[2].low.. */
 	shlq	$38, %r9                /* a[2].low..<< */
-	shrq	$26, %rax               /* a[2].low...high */
-	addq	%r9, %r8                /* a[1].low...high.. */
-	adcq	$0, %rax                /* a[2].low...high.. */
+	shrq	$26, %rax               /* (a[2].low..).high */
+	addq	%r9, %r8                /* (a[1].low..).high.. */
+	adcq	$0, %rax                /* (a[2].low..).high.. */
 	movq	%r10, %r9               /* a[3].low.. */
 	shlq	$25, %r9                /* a[3].low..<< */
-	shrq	$39, %r10               /* a[3].low...high */
-	addq	%r9, %rax               /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
+	shrq	$39, %r10               /* (a[3].low..).high */
+	addq	%r9, %rax               /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
 	shlq	$12, %r11
-	addq	%r11, %r10              /* a[3].low...high.. */
+	addq	%r11, %r10              /* (a[3].low..).high.. */
 	movq	%rcx, %r11              /* a[0].low.. */
 	addq	$19, %r11               /*                      q = (x + 19).split(255)[1] */
-	movq	%r8, %r11               /* a[1].low...high.. */
+	movq	%r8, %r11               /* (a[1].low..).high.. */
 	adcq	$0, %r11
-	movq	%rax, %r11              /* a[2].low...high.. */
+	movq	%rax, %r11              /* (a[2].low..).high.. */
 	adcq	$0, %r11
-	movq	%r10, %r11              /* a[3].low...high.. */
-	adcq	$0, %r11                /* a[3].low...high.. */
-	movq	%r11, %r9               /* a[3].low...high.. */
+	movq	%r10, %r11              /* (a[3].low..).high.. */
+	adcq	$0, %r11                /* (a[3].low..).high.. */
+	movq	%r11, %r9               /* (a[3].low..).high.. */
 	shrq	$63, %r9
 	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
 	addq	%r9, %rcx               /* a[0].low.. */
-	adcq	$0, %r8                 /* a[1].low...high.. */
-	adcq	$0, %rax                /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
+	adcq	$0, %r8                 /* (a[1].low..).high.. */
+	adcq	$0, %rax                /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
 	movabsq	$0x8000000000000000, %r9
 	andq	%r9, %r11
-	subq	%r11, %r10              /* a[3].low...high.. */
+	subq	%r11, %r10              /* (a[3].low..).high.. */
 	orq	%r8, %rcx               /*                      return reduced(a).is_zero() */
 	orq	%rax, %rcx
 	orq	%r10, %rcx
@@ -1150,64 +1150,64 @@ SYMBOL(curve25519_5x51_equal):
 	addq	32(%rdi), %r8
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%r10, %rcx              /* a[0].. */
-	shrq	$51, %rcx               /* a[0]...high          low, high = zip(*(column.split(51) for column in columns)) */
+	shrq	$51, %rcx               /* (a[0]..).high        low, high = zip(*(column.split(51) for column in columns)) */
 	movq	%rax, %rdx              /* a[1].. */
-	shrq	$51, %rdx               /* a[1]...high */
+	shrq	$51, %rdx               /* (a[1]..).high */
 	movq	%r11, %rsi              /* a[2].. */
-	shrq	$51, %rsi               /* a[2]...high */
+	shrq	$51, %rsi               /* (a[2]..).high */
 	movq	%r9, %rdi               /* a[3].. */
-	shrq	$51, %rdi               /* a[3]...high */
+	shrq	$51, %rdi               /* (a[3]..).high */
 	movq	%r8, %rbx               /* a[4].. */
-	shrq	$51, %rbx               /* a[4]...high */
+	shrq	$51, %rbx               /* (a[4]..).high */
 	movabsq	$0x7ffffffffffff, %rbp  /* 0x7ffffffffffff */
-	andq	%rbp, %r10              /* a[0]...low */
-	andq	%rbp, %rax              /* a[1]...low */
-	andq	%rbp, %r11              /* a[2]...low */
-	imulq	$19, %rbx, %rbx         /* a[4]...high          return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%rcx, %rax              /* a[1]...low.. */
-	addq	%rdx, %r11              /* a[2]...low.. */
+	andq	%rbp, %r10              /* (a[0]..).low */
+	andq	%rbp, %rax              /* (a[1]..).low */
+	andq	%rbp, %r11              /* (a[2]..).low */
+	imulq	$19, %rbx, %rbx         /* (a[4]..).high        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rcx, %rax              /* (a[1]..).low.. */
+	addq	%rdx, %r11              /* (a[2]..).low.. */
 	andq	%rbp, %r9               /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rsi, %r9               /* a[3]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%rbx, %r10              /* a[0]...low.. */
-	andq	%rbp, %r8               /* a[4]...low           low, high = zip(*(column.split(51) for column in columns)) */
-	movq	%rax, %rcx              /* a[1]...low.. */
-	shlq	$51, %rcx               /* a[1]...low..<<       x = fe.element(carried(limbs)).value */
-	movq	%r11, %rdx              /* a[2]...low.. */
-	shlq	$38, %rdx               /* a[2]...low..<< */
-	addq	%rdi, %r8               /* a[4]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	shrq	$13, %rax               /* a[1]...low...high    x = fe.element(carried(limbs)).value */
-	addq	%rcx, %r10              /* a[0]...low.. */
-	adcq	$0, %rax                /* a[1]...low...high.. */
-	shrq	$26, %r11               /* a[2]...low...high */
-	movq	%r9, %rcx               /* a[3]...low.. */
-	shlq	$25, %rcx               /* a[3]...low..<< */
-	shlq	$12, %r8                /* a[4]...low..<< */
-	addq	%rdx, %rax              /* a[1]...low...high.. */
-	adcq	$0, %r11                /* a[2]...low...high.. */
-	shrq	$39, %r9                /* a[3]...low...high */
-	addq	%rcx, %r11              /* a[2]...low...high.. */
+	addq	%rsi, %r9               /* (a[3]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rbx, %r10              /* (a[0]..).low.. */
+	andq	%rbp, %r8               /* (a[4]..).low         low, high = zip(*(column.split(51) for column in columns)) */
+	movq	%rax, %rcx              /* (a[1]..).low.. */
+	shlq	$51, %rcx               /* (a[1]..).low..<<     x = fe.element(carried(limbs)).value */
+	movq	%r11, %rdx              /* (a[2]..).low.. */
+	shlq	$38, %rdx               /* (a[2]..).low..<< */
+	addq	%rdi, %r8               /* (a[4]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shrq	$13, %rax               /* ((a[1]..).low..).high x = fe.element(carried(limbs)).value */
+	addq	%rcx, %r10              /* (a[0]..).low.. */
+	adcq	$0, %rax                /* ((a[1]..).low..).high.. */
+	shrq	$26, %r11               /* ((a[2]..).low..).high */
+	movq	%r9, %rcx               /* (a[3]..).low.. */
+	shlq	$25, %rcx               /* (a[3]..).low..<< */
+	shlq	$12, %r8                /* (a[4]..).low..<< */
+	addq	%rdx, %rax              /* ((a[1]..).low..).high.. */
+	adcq	$0, %r11                /* ((a[2]..).low..).high.. */
+	shrq	$39, %r9                /* ((a[3]..).low..).high */
+	addq	%rcx, %r11              /* ((a[2]..).low..).high.. */
 	adcq	$0, %r9
-	addq	%r8, %r9                /* a[3]...low...high.. */
-	movq	%r10, %r8               /* a[0]...low.. */
+	addq	%r8, %r9                /* ((a[3]..).low..).high.. */
+	movq	%r10, %r8               /* (a[0]..).low.. */
 	addq	$19, %r8                /*                      q = (x + 19).split(255)[1] */
-	movq	%rax, %r8               /* a[1]...low...high.. */
+	movq	%rax, %r8               /* ((a[1]..).low..).high.. */
 	adcq	$0, %r8
-	movq	%r11, %r8               /* a[2]...low...high.. */
+	movq	%r11, %r8               /* ((a[2]..).low..).high.. */
 	adcq	$0, %r8
-	movq	%r9, %r8                /* a[3]...low...high.. */
-	adcq	$0, %r8                 /* a[3]...low...high.. */
-	movq	%r8, %rcx               /* a[3]...low...high.. */
+	movq	%r9, %r8                /* ((a[3]..).low..).high.. */
+	adcq	$0, %r8                 /* ((a[3]..).low..).high.. */
+	movq	%r8, %rcx               /* ((a[3]..).low..).high.. */
 	shrq	$63, %rcx
 	imulq	$19, %rcx, %rcx         /* %v61                 return x + 19 * q - (q << 255) */
 	movabsq	$0x8000000000000000, %rdx
-	andq	%rdx, %r8               /* a[3]...low...high...low */
-	addq	%rcx, %r10              /* a[0]...low.. */
-	adcq	$0, %rax                /* a[1]...low...high.. */
-	adcq	$0, %r11                /* a[2]...low...high.. */
-	adcq	$0, %r9                 /* a[3]...low...high.. */
-	orq	%rax, %r10              /* a[0]...low..         return reduced(a).is_zero() */
+	andq	%rdx, %r8               /* (((a[3]..).low..).high..).low */
+	addq	%rcx, %r10              /* (a[0]..).low.. */
+	adcq	$0, %rax                /* ((a[1]..).low..).high.. */
+	adcq	$0, %r11                /* ((a[2]..).low..).high.. */
+	adcq	$0, %r9                 /* ((a[3]..).low..).high.. */
+	orq	%rax, %r10              /* (a[0]..).low..       return reduced(a).is_zero() */
 	movq	$1, %rax                /* start */
-	subq	%r8, %r9                /* a[3]...low...high..  return x + 19 * q - (q << 255) */
+	subq	%r8, %r9                /* ((a[3]..).low..).high.. return x + 19 * q - (q << 255) */
 	orq	%r11, %r10              /*                      return reduced(a).is_zero() */
 	orq	%r9, %r10
 	negq	%r10
@@ -1242,14 +1242,14 @@ SYMBOL(curve25519_5x51_is_odd):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %r10            /* a[0] */
-	shrq	$51, %r10               /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
 	movq	8(%rdi), %r11           /* a[1] */
-	shrq	$51, %r11               /* a[1].high */
 	movq	16(%rdi), %r9           /* a[2] */
-	shrq	$51, %r9                /* a[2].high */
 	movq	24(%rdi), %r8           /* a[3] */
-	shrq	$51, %r8                /* a[3].high */
 	movq	32(%rdi), %rax          /* a[4] */
+	shrq	$51, %r10               /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
+	shrq	$51, %r11               /* a[1].high */
+	shrq	$51, %r9                /* a[2].high */
+	shrq	$51, %r8                /* a[3].high */
 	shrq	$51, %rax
 	imulq	$19, %rax, %rcx         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movabsq	$0x7ffffffffffff, %rax
@@ -1269,21 +1269,21 @@ SYMBOL(curve25519_5x51_is_odd):
 	addq	%r8, %r9                /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%rcx, %r8               /* a[1].low.. */
 	shlq	$51, %r8                /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	shrq	$13, %rcx               /* a[1].low...high */
+	shrq	$13, %rcx               /* (a[1].low..).high */
 	addq	%r8, %rax               /* a[0].low.. */
-	adcq	$0, %rcx                /* a[1].low...high.. */
+	adcq	$0, %rcx                /* (a[1].low..).high.. */
 	movq	%r10, %r8               /* a[2].low.. */
 	shlq	$38, %r8                /* a[2].low..<< */
-	shrq	$26, %r10               /* a[2].low...high */
-	addq	%r8, %rcx               /* a[1].low...high.. */
-	adcq	$0, %r10                /* a[2].low...high.. */
+	shrq	$26, %r10               /* (a[2].low..).high */
+	addq	%r8, %rcx               /* (a[1].low..).high.. */
+	adcq	$0, %r10                /* (a[2].low..).high.. */
 	movq	%r11, %r8               /* a[3].low.. */
 	shlq	$25, %r8                /* a[3].low..<< */
-	shrq	$39, %r11               /* a[3].low...high */
-	addq	%r8, %r10               /* a[2].low...high.. */
-	adcq	$0, %r11                /* a[3].low...high.. */
+	shrq	$39, %r11               /* (a[3].low..).high */
+	addq	%r8, %r10               /* (a[2].low..).high.. */
+	adcq	$0, %r11                /* (a[3].low..).high.. */
 	shlq	$12, %r9
-	addq	%r9, %r11               /* a[3].low...high.. */
+	addq	%r9, %r11               /* (a[3].low..).high.. */
 	movq	%rax, %r9               /* a[0].low.. */
 	addq	$19, %r9                /*                      q = (x + 19).split(255)[1] */
 	adcq	$0, %rcx
@@ -1292,7 +1292,7 @@ SYMBOL(curve25519_5x51_is_odd):
 	shrq	$63, %r11
 	imulq	$19, %r11, %r10         /*                      return x + 19 * q - (q << 255) */
 	addq	%r10, %rax
-	andq	$1, %rax                /* a[0].low...low       return reduced(a).split(1)[0] */
+	andq	$1, %rax                /* (a[0].low..).low     return reduced(a).split(1)[0] */
 	ret
 	.cfi_endproc
 	SIZE(curve25519_5x51_is_odd)
@@ -1321,14 +1321,14 @@ SYMBOL(curve25519_5x51_absolute):
 	.cfi_def_cfa_offset 16
 	.cfi_offset %rbx, -16
 	movq	(%rsi), %rax            /* a[0] */
-	shrq	$51, %rax               /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
 	movq	8(%rsi), %r10           /* a[1] */
-	shrq	$51, %r10               /* a[1].high */
 	movq	16(%rsi), %r11          /* a[2] */
-	shrq	$51, %r11               /* a[2].high */
 	movq	24(%rsi), %r9           /* a[3] */
-	shrq	$51, %r9                /* a[3].high */
 	movq	32(%rsi), %r8           /* a[4] */
+	shrq	$51, %rax               /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
+	shrq	$51, %r10               /* a[1].high */
+	shrq	$51, %r11               /* a[2].high */
+	shrq	$51, %r9                /* a[3].high */
 	shrq	$51, %r8
 	imulq	$19, %r8, %r8           /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movabsq	$0x7ffffffffffff, %rcx
@@ -1348,47 +1348,47 @@ SYMBOL(curve25519_5x51_absolute):
 	addq	%r9, %r11               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%r8, %r9                /* a[1].low.. */
 	shlq	$51, %r9                /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	shrq	$13, %r8                /* a[1].low...high */
+	shrq	$13, %r8                /* (a[1].low..).high */
 	addq	%r9, %rcx               /* a[0].low.. */
-	adcq	$0, %r8                 /* a[1].low...high.. */
+	adcq	$0, %r8                 /* (a[1].low..).high.. */
 	movq	%rax, %r9               /* a[2].low.. */
 	shlq	$38, %r9                /* a[2].low..<< */
-	shrq	$26, %rax               /* a[2].low...high */
-	addq	%r9, %r8                /* a[1].low...high.. */
-	adcq	$0, %rax                /* a[2].low...high.. */
+	shrq	$26, %rax               /* (a[2].low..).high */
+	addq	%r9, %r8                /* (a[1].low..).high.. */
+	adcq	$0, %rax                /* (a[2].low..).high.. */
 	movq	%r10, %r9               /* a[3].low.. */
 	shlq	$25, %r9                /* a[3].low..<< */
-	shrq	$39, %r10               /* a[3].low...high */
-	addq	%r9, %rax               /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
+	shrq	$39, %r10               /* (a[3].low..).high */
+	addq	%r9, %rax               /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
 	shlq	$12, %r11
-	addq	%r11, %r10              /* a[3].low...high.. */
+	addq	%r11, %r10              /* (a[3].low..).high.. */
 	movq	%rcx, %r11              /* a[0].low.. */
 	addq	$19, %r11               /*                      q = (x + 19).split(255)[1] */
-	movq	%r8, %r11               /* a[1].low...high.. */
+	movq	%r8, %r11               /* (a[1].low..).high.. */
 	adcq	$0, %r11
-	movq	%rax, %r11              /* a[2].low...high.. */
+	movq	%rax, %r11              /* (a[2].low..).high.. */
 	adcq	$0, %r11
-	movq	%r10, %r11              /* a[3].low...high.. */
-	adcq	$0, %r11                /* a[3].low...high.. */
-	movq	%r11, %r9               /* a[3].low...high.. */
+	movq	%r10, %r11              /* (a[3].low..).high.. */
+	adcq	$0, %r11                /* (a[3].low..).high.. */
+	movq	%r11, %r9               /* (a[3].low..).high.. */
 	shrq	$63, %r9
 	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
 	addq	%r9, %rcx               /* a[0].low.. */
-	adcq	$0, %r8                 /* a[1].low...high.. */
-	adcq	$0, %rax                /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
+	adcq	$0, %r8                 /* (a[1].low..).high.. */
+	adcq	$0, %rax                /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
 	movabsq	$0x8000000000000000, %r9
 	andq	%r9, %r11
-	subq	%r11, %r10              /* a[3].low...high.. */
+	subq	%r11, %r10              /* (a[3].low..).high.. */
 	movq	$-19, %r11
 	subq	%rcx, %r11              /* a[0].low..           return pick(odd, P - x, x) */
 	movq	$-1, %r9
-	sbbq	%r8, %r9                /* a[1].low...high.. */
+	sbbq	%r8, %r9                /* (a[1].low..).high.. */
 	movq	$-1, %rdx
-	sbbq	%rax, %rdx              /* a[2].low...high.. */
+	sbbq	%rax, %rdx              /* (a[2].low..).high.. */
 	movabsq	$0x7fffffffffffffff, %rsi
-	sbbq	%r10, %rsi              /* a[3].low...high.. */
+	sbbq	%r10, %rsi              /* (a[3].low..).high.. */
 	movq	%rcx, %rbx              /* a[0].low.. */
 	andq	$1, %rbx                /*                      odd, _ = x.split(1) */
 	negq	%rbx                    /*                      return pick(odd, P - x, x) */
@@ -1438,14 +1438,14 @@ SYMBOL(curve25519_5x51_to_bytes):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	shrq	$51, %rax               /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
 	movq	8(%rsi), %r10           /* a[1] */
-	shrq	$51, %r10               /* a[1].high */
 	movq	16(%rsi), %r11          /* a[2] */
-	shrq	$51, %r11               /* a[2].high */
 	movq	24(%rsi), %r9           /* a[3] */
-	shrq	$51, %r9                /* a[3].high */
 	movq	32(%rsi), %r8           /* a[4] */
+	shrq	$51, %rax               /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
+	shrq	$51, %r10               /* a[1].high */
+	shrq	$51, %r11               /* a[2].high */
+	shrq	$51, %r9                /* a[3].high */
 	shrq	$51, %r8
 	imulq	$19, %r8, %r8           /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movabsq	$0x7ffffffffffff, %rcx
@@ -1465,39 +1465,39 @@ SYMBOL(curve25519_5x51_to_bytes):
 	addq	%r9, %r11               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%r8, %r9                /* a[1].low.. */
 	shlq	$51, %r9                /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	shrq	$13, %r8                /* a[1].low...high */
+	shrq	$13, %r8                /* (a[1].low..).high */
 	addq	%r9, %rcx               /* a[0].low.. */
-	adcq	$0, %r8                 /* a[1].low...high.. */
+	adcq	$0, %r8                 /* (a[1].low..).high.. */
 	movq	%rax, %r9               /* a[2].low.. */
 	shlq	$38, %r9                /* a[2].low..<< */
-	shrq	$26, %rax               /* a[2].low...high */
-	addq	%r9, %r8                /* a[1].low...high.. */
-	adcq	$0, %rax                /* a[2].low...high.. */
+	shrq	$26, %rax               /* (a[2].low..).high */
+	addq	%r9, %r8                /* (a[1].low..).high.. */
+	adcq	$0, %rax                /* (a[2].low..).high.. */
 	movq	%r10, %r9               /* a[3].low.. */
 	shlq	$25, %r9                /* a[3].low..<< */
-	shrq	$39, %r10               /* a[3].low...high */
-	addq	%r9, %rax               /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
+	shrq	$39, %r10               /* (a[3].low..).high */
+	addq	%r9, %rax               /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
 	shlq	$12, %r11
-	addq	%r11, %r10              /* a[3].low...high.. */
+	addq	%r11, %r10              /* (a[3].low..).high.. */
 	movq	%rcx, %r11              /* a[0].low.. */
 	addq	$19, %r11               /*                      q = (x + 19).split(255)[1] */
-	movq	%r8, %r11               /* a[1].low...high.. */
+	movq	%r8, %r11               /* (a[1].low..).high.. */
 	adcq	$0, %r11
-	movq	%rax, %r11              /* a[2].low...high.. */
+	movq	%rax, %r11              /* (a[2].low..).high.. */
 	adcq	$0, %r11
-	movq	%r10, %r11              /* a[3].low...high.. */
-	adcq	$0, %r11                /* a[3].low...high.. */
-	movq	%r11, %r9               /* a[3].low...high.. */
+	movq	%r10, %r11              /* (a[3].low..).high.. */
+	adcq	$0, %r11                /* (a[3].low..).high.. */
+	movq	%r11, %r9               /* (a[3].low..).high.. */
 	shrq	$63, %r9
 	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
 	addq	%r9, %rcx               /* a[0].low.. */
-	adcq	$0, %r8                 /* a[1].low...high.. */
-	adcq	$0, %rax                /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
+	adcq	$0, %r8                 /* (a[1].low..).high.. */
+	adcq	$0, %rax                /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
 	movabsq	$0x8000000000000000, %r9
 	andq	%r9, %r11
-	subq	%r11, %r10              /* a[3].low...high.. */
+	subq	%r11, %r10              /* (a[3].low..).high.. */
 	movq	%rcx, (%rdi)
 	movq	%r8, 8(%rdi)
 	movq	%rax, 16(%rdi)
@@ -1527,13 +1527,17 @@ SYMBOL(curve25519_5x51_to_bytes):
 SYMBOL(curve25519_5x51_from_bytes):
 	.cfi_startproc
 	endbr64
-	cmpq	$-19, (%rsi)            /*                      good = 1 - s.value.at_least(P) */
 	movq	8(%rsi), %rax           /* s[1] */
+	cmpq	$-19, (%rsi)            /*                      good = 1 - s.value.at_least(P) */
 	sbbq	$-1, %rax
 	movq	16(%rsi), %rax          /* s[2] */
+	movq	24(%rsi), %r10          /* s[3] */
+	movq	(%rsi), %r11            /* s[0] */
+	movq	8(%rsi), %r9            /* s[1] */
+	movq	16(%rsi), %r8           /* s[2] */
+	movq	24(%rsi), %rcx          /* s[3] */
 	sbbq	$-1, %rax
 	movabsq	$0x7fffffffffffffff, %rax /* 0x7fffffffffffffff */
-	movq	24(%rsi), %r10          /* s[3] */
 	sbbq	%rax, %r10
 	movq	$1, %rax
 	sbbq	$0, %rax                /* %v11 */
@@ -1541,13 +1545,9 @@ SYMBOL(curve25519_5x51_from_bytes):
 	subq	%rax, %r10              /* %v13 */
 	cmpq	$1, %r10                /*                      return pick(good, s.value, 0), good */
 	movl	$0, %eax                /* 0 */
-	movq	(%rsi), %r11            /* s[0] */
 	cmovcq	%rax, %r11              /* %v15 */
-	movq	8(%rsi), %r9            /* s[1] */
 	cmovcq	%rax, %r9               /* %v17 */
-	movq	16(%rsi), %r8           /* s[2] */
 	cmovcq	%rax, %r8               /* %v18 */
-	movq	24(%rsi), %rcx          /* s[3] */
 	cmovcq	%rax, %rcx              /* %v19 */
 	movq	%r9, %rax
 	shldq	$13, %r11, %rax         /* %v20                 def from_bytes(s: Bytes(32, "little")) -> tuple[fe.below(P), Bit]: */
@@ -1590,11 +1590,11 @@ SYMBOL(curve25519_5x51_from_bytes_255):
 	endbr64
 	movq	(%rsi), %rax            /* s[0] */
 	movq	8(%rsi), %r10           /* s[1] */
-	shldq	$13, %rax, %r10         /* s[0].high            return fe.limbs_of(s.value.split(255)[0]) */
 	movq	24(%rsi), %r11          /* s[3] */
-	btrq	$63, %r11               /* s[3].low */
 	movq	16(%rsi), %r9           /* s[2] */
 	movq	8(%rsi), %r8            /* s[1] */
+	shldq	$13, %rax, %r10         /* s[0].high            return fe.limbs_of(s.value.split(255)[0]) */
+	btrq	$63, %r11               /* s[3].low */
 	shrdq	$38, %r9, %r8           /* s[1].high */
 	movabsq	$0x7ffffffffffff, %rcx  /* 0x7ffffffffffff */
 	andq	%rcx, %rax              /* s[0].low */
@@ -1633,16 +1633,16 @@ SYMBOL(curve25519_5x51_from_bytes_255):
 SYMBOL(curve25519_5x51_select):
 	.cfi_startproc
 	endbr64
-	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	(%rcx), %rax            /* b[0] */
-	cmovcq	(%rdx), %rax            /* %v16 */
 	movq	8(%rcx), %r10           /* b[1] */
-	cmovcq	8(%rdx), %r10           /* %v17 */
 	movq	16(%rcx), %r11          /* b[2] */
-	cmovcq	16(%rdx), %r11          /* %v18 */
 	movq	24(%rcx), %r9           /* b[3] */
-	cmovcq	24(%rdx), %r9           /* %v19 */
 	movq	32(%rcx), %r8           /* b[4] */
+	negq	%rsi                    /*                      return pick(bit, a, b) */
+	cmovcq	(%rdx), %rax            /* %v16 */
+	cmovcq	8(%rdx), %r10           /* %v17 */
+	cmovcq	16(%rdx), %r11          /* %v18 */
+	cmovcq	24(%rdx), %r9           /* %v19 */
 	cmovcq	32(%rdx), %r8           /* %v20 */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1674,16 +1674,16 @@ SYMBOL(curve25519_5x51_select):
 SYMBOL(curve25519_5x51_lookup):
 	.cfi_startproc
 	endbr64
-	cmpq	$1, %rdx                /*                      entry = pick(index.at_least(i), table[i], entry) */
 	movq	(%rsi), %rax            /* table[0] */
-	cmovncq	40(%rsi), %rax          /* %v84 */
 	movq	8(%rsi), %r10           /* table[1] */
-	cmovncq	48(%rsi), %r10          /* %v85 */
 	movq	16(%rsi), %r11          /* table[2] */
-	cmovncq	56(%rsi), %r11          /* %v86 */
 	movq	24(%rsi), %r9           /* table[3] */
-	cmovncq	64(%rsi), %r9           /* %v87 */
 	movq	32(%rsi), %r8           /* table[4] */
+	cmpq	$1, %rdx                /*                      entry = pick(index.at_least(i), table[i], entry) */
+	cmovncq	40(%rsi), %rax          /* %v84 */
+	cmovncq	48(%rsi), %r10          /* %v85 */
+	cmovncq	56(%rsi), %r11          /* %v86 */
+	cmovncq	64(%rsi), %r9           /* %v87 */
 	cmovncq	72(%rsi), %r8           /* %v88 */
 	cmpq	$2, %rdx
 	cmovncq	80(%rsi), %rax          /* %v89 */
@@ -2193,38 +2193,28 @@ SYMBOL(curve25519_5x51_sqrt_ratio):
 	movq	%rax, 104(%rsp)         /* t2[3] = 0x78595a6804c9e */
 	movabsq	$0x2b8324804fc1d, %rax
 	movq	%rax, 112(%rsp)         /* t2[4] = 0x2b8324804fc1d */
-	leaq	80(%rsp), %rdi          /* t2 */
+	leaq	120(%rsp), %rdi         /* t3 */
 	movq	%rbx, %rsi              /* u */
 	leaq	80(%rsp), %rdx          /* t2 */
-	call	SYMBOL(curve25519_5x51_mul) /* t2 = mul(u, t2) */
-	leaq	80(%rsp), %rdi          /* t2 */
+	call	SYMBOL(curve25519_5x51_mul) /* t3 = mul(u, t2) */
+	leaq	120(%rsp), %rdi         /* t3 */
 	movq	%r12, %rsi              /* bit0 */
 	movq	%rbx, %rdx              /* u */
-	leaq	80(%rsp), %rcx          /* t2 */
-	call	SYMBOL(curve25519_5x51_select) /* t2 = select(bit0, u, t2) */
+	leaq	120(%rsp), %rcx         /* t3 */
+	call	SYMBOL(curve25519_5x51_select) /* t3 = select(bit0, u, t3) */
 	movq	%rsp, %rdi              /* t0                   return absolute(select(equal(found, wanted), r, mul(r, SQRT_M1))), square */
-	leaq	80(%rsp), %rsi          /* t2 */
-	call	SYMBOL(curve25519_5x51_equal) /* bit1 = equal(t0, t2) */
+	leaq	120(%rsp), %rsi         /* t3 */
+	call	SYMBOL(curve25519_5x51_equal) /* bit1 = equal(t0, t3) */
 	movq	%rax, %r13              /* bit1 */
-	movabsq	$0x61b274a0ea0b0, %rax
-	movq	%rax, (%rsp)            /* t0[0] = 0x61b274a0ea0b0 */
-	movabsq	$0xd5a5fc8f189d, %rax
-	movq	%rax, 8(%rsp)           /* t0[1] = 0xd5a5fc8f189d */
-	movabsq	$0x7ef5e9cbd0c60, %rax
-	movq	%rax, 16(%rsp)          /* t0[2] = 0x7ef5e9cbd0c60 */
-	movabsq	$0x78595a6804c9e, %rax
-	movq	%rax, 24(%rsp)          /* t0[3] = 0x78595a6804c9e */
-	movabsq	$0x2b8324804fc1d, %rax
-	movq	%rax, 32(%rsp)          /* t0[4] = 0x2b8324804fc1d */
-	movq	%rsp, %rdi              /* t0 */
+	leaq	80(%rsp), %rdi          /* t2 */
 	leaq	40(%rsp), %rsi          /* t1 */
-	movq	%rsp, %rdx              /* t0 */
-	call	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t1, t0) */
+	leaq	80(%rsp), %rdx          /* t2 */
+	call	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t1, t2) */
 	leaq	40(%rsp), %rdi          /* t1 */
 	movq	%r13, %rsi              /* bit1 */
 	leaq	40(%rsp), %rdx          /* t1 */
-	movq	%rsp, %rcx              /* t0 */
-	call	SYMBOL(curve25519_5x51_select) /* t1 = select(bit1, t1, t0) */
+	leaq	80(%rsp), %rcx          /* t2 */
+	call	SYMBOL(curve25519_5x51_select) /* t1 = select(bit1, t1, t2) */
 	movq	%r14, %rdi              /* out */
 	leaq	40(%rsp), %rsi          /* t1 */
 	call	SYMBOL(curve25519_5x51_absolute) /* out = absolute(t1) */

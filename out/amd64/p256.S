@@ -89,9 +89,9 @@ SYMBOL(p256_mul):
 	mulxq	16(%rax), %rcx, %r10    /* a[0]*b[2].hi */
 	adcq	%r9, %rcx               /* a[0]*b[2].lo.. */
 	mulxq	24(%rax), %rbx, %r9     /* a[0]*b[3].hi */
+	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%r10, %rbx              /* a[0]*b[3].lo.. */
 	adcq	$0, %r9                 /* a[0]*b[3].hi.. */
-	movq	8(%rsi), %rdx           /* a[1] */
 	mulxq	(%rax), %rbp, %r10      /* r10=a[1]*b[0].hi rbp=a[1]*b[0].lo */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%rbp, %r8               /* a[0]*b[1].lo.. */
@@ -103,10 +103,10 @@ SYMBOL(p256_mul):
 	adoxq	%rbp, %rbx              /* a[0]*b[3].lo.. */
 	mulxq	24(%rax), %rdx, %rbp    /* a[1]*b[3].hi */
 	adcxq	%rdx, %r9
+	movq	16(%rsi), %rdx          /* a[2] */
 	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
 	adcxq	%r12, %rbp
 	adoxq	%r12, %rbp              /* a[1]*b[3].hi.. */
-	movq	16(%rsi), %rdx          /* a[2] */
 	mulxq	(%rax), %r12, %r10      /* r10=a[2]*b[0].hi r12=a[2]*b[0].lo */
 	xorl	%r13d, %r13d            /* 0 */
 	adcxq	%r12, %rcx              /* a[0]*b[2].lo.. */
@@ -118,10 +118,10 @@ SYMBOL(p256_mul):
 	adoxq	%r12, %r9               /* a[0]*b[3].hi.. */
 	mulxq	24(%rax), %rdx, %r12    /* a[2]*b[3].hi */
 	adcxq	%rdx, %rbp
+	movq	24(%rsi), %rdx          /* a[3] */
 	adoxq	%r10, %rbp              /* a[1]*b[3].hi.. */
 	adcxq	%r13, %r12
 	adoxq	%r13, %r12              /* a[2]*b[3].hi.. */
-	movq	24(%rsi), %rdx          /* a[3] */
 	mulxq	(%rax), %r13, %r10      /* r10=a[3]*b[0].hi r13=a[3]*b[0].lo */
 	xorl	%esi, %esi              /* 0 */
 	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
@@ -251,10 +251,11 @@ SYMBOL(p256_sqr):
 	mulxq	24(%rsi), %rcx, %r8     /* r8=a[1]*a[3].hi rcx=a[1]*a[3].lo */
 	addq	%r11, %r10              /* a[1]*a[2].lo.. */
 	mulxq	(%rsi), %rbx, %r11      /* r11=a[0]*a[1].hi rbx=a[0]*a[1].lo */
-	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
+	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
 	mulxq	(%rsi), %rbp, %rcx      /* rcx=a[0]*a[3].hi rbp=a[0]*a[3].lo */
 	mulxq	16(%rsi), %r13, %r12    /* r12=a[2]*a[3].hi r13=a[2]*a[3].lo */
+	movq	(%rsi), %rdx            /* a[0] */
 	adcq	$0, %r8                 /* a[1]*a[3].hi.. */
 	addq	%r11, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rbp, %r10              /* a[1]*a[2].lo.. */
@@ -262,83 +263,82 @@ SYMBOL(p256_sqr):
 	adcq	%r13, %r8               /* a[1]*a[3].hi.. */
 	adcq	$0, %r12                /* a[2]*a[3].hi.. */
 	addq	%rbx, %rbx              /* a[0]*a[1].lo.. */
-	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	%rdx, %rcx, %r11        /* r11=a[0]*a[0].hi rcx=a[0]*a[0].lo */
+	movq	$0, %r11                /* start */
 	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
+	mulxq	%rdx, %rbp, %rcx        /* rcx=a[0]*a[0].hi rbp=a[0]*a[0].lo */
+	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%r10, %r10              /* a[1]*a[2].lo.. */
 	adcq	%rax, %rax              /* a[1]*a[2].hi.. */
-	movq	$0, %rbp                /* start */
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
-	movq	8(%rsi), %rdx           /* a[1] */
-	mulxq	%rdx, %r14, %r13        /* r13=a[1]*a[1].hi r14=a[1]*a[1].lo */
 	adcq	%r12, %r12              /* a[2]*a[3].hi.. */
-	adcq	$0, %rbp                /* %v41 */
-	addq	%r11, %rbx              /* a[0]*a[1].lo.. */
+	mulxq	%rdx, %r14, %r13        /* r13=a[1]*a[1].hi r14=a[1]*a[1].lo */
 	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	%rdx, %rdx, %r11        /* r11=a[2]*a[2].hi rdx=a[2]*a[2].lo */
+	adcq	$0, %r11                /* %v33 */
+	addq	%rcx, %rbx              /* a[0]*a[1].lo.. */
+	mulxq	%rdx, %rdx, %rcx        /* rcx=a[2]*a[2].hi rdx=a[2]*a[2].lo */
 	adcq	%r14, %r9               /* a[0]*a[2].lo.. */
 	adcq	%r13, %r10              /* a[1]*a[2].lo.. */
 	movq	%rdx, %r13              /* a[2]*a[2].lo */
 	movq	24(%rsi), %rdx          /* a[3] */
 	mulxq	%rdx, %r14, %rdx        /* rdx=a[3]*a[3].hi r14=a[3]*a[3].lo */
 	adcq	%r13, %rax              /* a[1]*a[2].hi.. */
-	adcq	%r11, %r8               /* a[1]*a[3].hi.. */
-	movl	$32, %r11d              /* 0x20 */
-	shlxq	%r11, %rcx, %rsi        /* a[0]*a[0].lo<<       low = rest + ((q << 32) + (q * TOP << 128)) */
+	adcq	%rcx, %r8               /* a[1]*a[3].hi.. */
+	movl	$32, %ecx               /* 0x20 */
+	shlxq	%rcx, %rbp, %rsi        /* a[0]*a[0].lo<<       low = rest + ((q << 32) + (q * TOP << 128)) */
 	adcq	%r14, %r12              /* a[2]*a[3].hi..       return reduced(a.value * a.value) */
-	shrxq	%r11, %rcx, %r13        /* (a[0]*a[0].lo).high  low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcq	%rdx, %rbp              /* a[3]*a[3].hi..       return reduced(a.value * a.value) */
+	shrxq	%rcx, %rbp, %r13        /* (a[0]*a[0].lo).high  low = rest + ((q << 32) + (q * TOP << 128)) */
+	adcq	%rdx, %r11              /* a[3]*a[3].hi..       return reduced(a.value * a.value) */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
-	mulxq	%rcx, %r14, %rcx        /* rcx=a[0]*a[0].lo.hi r14=a[0]*a[0].lo.lo low = rest + ((q << 32) + (q * TOP << 128)) */
+	mulxq	%rbp, %r14, %rbp        /* rbp=a[0]*a[0].lo.hi r14=a[0]*a[0].lo.lo low = rest + ((q << 32) + (q * TOP << 128)) */
 	addq	%rsi, %rbx              /* a[0]*a[1].lo.. */
 	adcq	%r13, %r9               /* a[0]*a[2].lo.. */
-	shlxq	%r11, %rbx, %rsi        /* a[0]*a[1].lo..<< */
-	shrxq	%r11, %rbx, %r13        /* (a[0]*a[1].lo..).high */
+	shlxq	%rcx, %rbx, %rsi        /* a[0]*a[1].lo..<< */
+	shrxq	%rcx, %rbx, %r13        /* (a[0]*a[1].lo..).high */
 	adcq	%r14, %r10              /* a[1]*a[2].lo.. */
 	mulxq	%rbx, %r14, %rbx        /* rbx=a[0]*a[1].lo...hi r14=a[0]*a[1].lo...lo */
-	adcq	$0, %rcx                /* a[0]*a[0].lo.hi.. */
+	adcq	$0, %rbp                /* a[0]*a[0].lo.hi.. */
 	addq	%rsi, %r9               /* a[0]*a[2].lo.. */
 	adcq	%r13, %r10              /* a[1]*a[2].lo.. */
-	shlxq	%r11, %r9, %rsi         /* a[0]*a[2].lo..<< */
-	shrxq	%r11, %r9, %r13         /* (a[0]*a[2].lo..).high */
-	adcq	%r14, %rcx              /* a[0]*a[0].lo.hi.. */
+	shlxq	%rcx, %r9, %rsi         /* a[0]*a[2].lo..<< */
+	shrxq	%rcx, %r9, %r13         /* (a[0]*a[2].lo..).high */
+	adcq	%r14, %rbp              /* a[0]*a[0].lo.hi.. */
 	mulxq	%r9, %r14, %r9          /* r9=a[0]*a[2].lo...hi r14=a[0]*a[2].lo...lo */
 	adcq	$0, %rbx                /* a[0]*a[1].lo...hi.. */
 	addq	%rsi, %r10              /* a[1]*a[2].lo.. */
-	adcq	%r13, %rcx              /* a[0]*a[0].lo.hi.. */
-	shlxq	%r11, %r10, %rsi        /* a[1]*a[2].lo..<< */
-	shrxq	%r11, %r10, %r11        /* (a[1]*a[2].lo..).high */
+	adcq	%r13, %rbp              /* a[0]*a[0].lo.hi.. */
+	shlxq	%rcx, %r10, %rsi        /* a[1]*a[2].lo..<< */
+	shrxq	%rcx, %r10, %rcx        /* (a[1]*a[2].lo..).high */
 	adcq	%r14, %rbx              /* a[0]*a[1].lo...hi.. */
 	mulxq	%r10, %r13, %r10        /* r10=a[1]*a[2].lo...hi r13=a[1]*a[2].lo...lo */
 	adcq	$0, %r9                 /* a[0]*a[2].lo...hi.. */
-	addq	%rsi, %rcx              /* a[0]*a[0].lo.hi.. */
-	adcq	%r11, %rbx              /* a[0]*a[1].lo...hi.. */
-	movq	$0, %r11                /* start                return (low + high).reduce_once(P) */
+	addq	%rsi, %rbp              /* a[0]*a[0].lo.hi.. */
+	adcq	%rcx, %rbx              /* a[0]*a[1].lo...hi.. */
+	movq	$0, %rcx                /* start                return (low + high).reduce_once(P) */
 	adcq	%r13, %r9               /* a[0]*a[2].lo...hi..  low = rest + ((q << 32) + (q * TOP << 128)) */
 	adcq	$0, %r10                /* a[1]*a[2].lo...hi.. */
-	addq	%rax, %rcx              /* a[0]*a[0].lo.hi..    return (low + high).reduce_once(P) */
+	addq	%rax, %rbp              /* a[0]*a[0].lo.hi..    return (low + high).reduce_once(P) */
 	adcq	%r8, %rbx               /* a[0]*a[1].lo...hi.. */
 	adcq	%r12, %r9               /* a[0]*a[2].lo...hi.. */
-	adcq	%rbp, %r10              /* a[1]*a[2].lo...hi.. */
-	adcq	$0, %r11                /* %v88 */
-	movq	%rcx, %rax              /* a[0]*a[0].lo.hi.. */
+	adcq	%r11, %r10              /* a[1]*a[2].lo...hi.. */
+	adcq	$0, %rcx                /* %v88 */
+	movq	%rbp, %rax              /* a[0]*a[0].lo.hi.. */
 	subq	$-1, %rax               /* a[0]*a[0].lo.hi.. */
-	movl	$0xffffffff, %r8d       /* 0xffffffff */
-	movq	%rbx, %rsi              /* a[0]*a[1].lo...hi.. */
-	sbbq	%r8, %rsi               /* a[0]*a[1].lo...hi.. */
-	movq	%r9, %r8                /* a[0]*a[2].lo...hi.. */
-	sbbq	$0, %r8                 /* a[0]*a[2].lo...hi.. */
-	movq	%r10, %rbp              /* a[1]*a[2].lo...hi.. */
-	sbbq	%rdx, %rbp              /* a[1]*a[2].lo...hi.. */
-	sbbq	$0, %r11
-	cmovcq	%rcx, %rax              /* %v96 */
-	cmovcq	%rbx, %rsi              /* %v97 */
-	cmovcq	%r9, %r8                /* %v98 */
-	cmovcq	%r10, %rbp              /* %v99 */
+	movl	$0xffffffff, %r11d      /* 0xffffffff */
+	movq	%rbx, %r8               /* a[0]*a[1].lo...hi.. */
+	sbbq	%r11, %r8               /* a[0]*a[1].lo...hi.. */
+	movq	%r9, %r11               /* a[0]*a[2].lo...hi.. */
+	sbbq	$0, %r11                /* a[0]*a[2].lo...hi.. */
+	movq	%r10, %rsi              /* a[1]*a[2].lo...hi.. */
+	sbbq	%rdx, %rsi              /* a[1]*a[2].lo...hi.. */
+	sbbq	$0, %rcx
+	cmovcq	%rbp, %rax              /* %v96 */
+	cmovcq	%rbx, %r8               /* %v97 */
+	cmovcq	%r9, %r11               /* %v98 */
+	cmovcq	%r10, %rsi              /* %v99 */
 	movq	%rax, (%rdi)            /*                      def sqr(a: element) -> element: */
-	movq	%rsi, 8(%rdi)
-	movq	%r8, 16(%rdi)
-	movq	%rbp, 24(%rdi)
+	movq	%r8, 8(%rdi)
+	movq	%r11, 16(%rdi)
+	movq	%rsi, 24(%rdi)
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
 	.cfi_restore %r14
@@ -406,111 +406,108 @@ SYMBOL(p256_square_n):
 	movq	24(%rsi), %r9           /* a[3] */
 	movq	%rdi, (%rsp)            /* spill out */
 	testq	%rdx, %rdx
-	jz	LOCAL(square_n_none)
+	jz	LOCAL(square_n_join2)
 	movq	%rdx, 8(%rsp)           /* keep n */
-	movq	%r10, %r8               /* s1 */
+	movl	$32, %r8d               /* 0x20 */
+	movl	$0xffffffff, %ecx       /* 0xffffffff */
 LOCAL(square_n_loop3):
 	movq	%r11, %rdx              /* s2 */
-	mulxq	%r8, %rcx, %r10         /* r10=s1*s2.hi rcx=s1*s2.lo return reduced(a.value * a.value) */
-	mulxq	%rax, %rdi, %rsi        /* rsi=s0*s2.hi rdi=s0*s2.lo */
-	movq	%r8, %rdx               /* s1 */
-	mulxq	%r9, %rbp, %rbx         /* rbx=s1*s3.hi rbp=s1*s3.lo */
-	addq	%rsi, %rcx              /* s1*s2.lo.. */
-	mulxq	%rax, %r12, %rsi        /* rsi=s0*s1.hi r12=s0*s1.lo */
-	adcq	%rbp, %r10              /* s1*s2.hi.. */
+	mulxq	%r10, %rdi, %rsi        /* rsi=s1*s2.hi rdi=s1*s2.lo return reduced(a.value * a.value) */
+	mulxq	%rax, %rbp, %rbx        /* rbx=s0*s2.hi rbp=s0*s2.lo */
+	movq	%r10, %rdx              /* s1 */
+	mulxq	%r9, %r13, %r12         /* r12=s1*s3.hi r13=s1*s3.lo */
+	addq	%rbx, %rdi              /* s1*s2.lo.. */
+	mulxq	%rax, %r14, %rbx        /* rbx=s0*s1.hi r14=s0*s1.lo */
+	adcq	%r13, %rsi              /* s1*s2.hi.. */
 	movq	%r9, %rdx               /* s3 */
-	mulxq	%rax, %r13, %rbp        /* rbp=s0*s3.hi r13=s0*s3.lo */
-	adcq	$0, %rbx                /* s1*s3.hi.. */
-	addq	%rsi, %rdi              /* s0*s2.lo.. */
-	adcq	%r13, %rcx              /* s1*s2.lo.. */
-	mulxq	%r11, %r13, %rsi        /* rsi=s2*s3.hi r13=s2*s3.lo */
-	adcq	%rbp, %r10              /* s1*s2.hi.. */
-	adcq	%r13, %rbx              /* s1*s3.hi.. */
-	adcq	$0, %rsi                /* s2*s3.hi.. */
-	addq	%r12, %r12              /* s0*s1.lo.. */
+	mulxq	%rax, %r15, %r13        /* r13=s0*s3.hi r15=s0*s3.lo */
+	adcq	$0, %r12                /* s1*s3.hi.. */
+	addq	%rbx, %rbp              /* s0*s2.lo.. */
+	adcq	%r15, %rdi              /* s1*s2.lo.. */
+	mulxq	%r11, %r15, %rbx        /* rbx=s2*s3.hi r15=s2*s3.lo */
+	adcq	%r13, %rsi              /* s1*s2.hi.. */
+	adcq	%r15, %r12              /* s1*s3.hi.. */
+	adcq	$0, %rbx                /* s2*s3.hi.. */
+	addq	%r14, %r14              /* s0*s1.lo.. */
+	movq	$0, %r13                /* start */
+	adcq	%rbp, %rbp              /* s0*s2.lo.. */
+	adcq	%rdi, %rdi              /* s1*s2.lo.. */
+	adcq	%rsi, %rsi              /* s1*s2.hi.. */
+	adcq	%r12, %r12              /* s1*s3.hi.. */
+	adcq	%rbx, %rbx              /* s2*s3.hi.. */
+	adcq	$0, %r13                /* %v38 */
 	movq	%rax, %rdx              /* s0 */
-	mulxq	%rax, %rbp, %rax        /* rax=s0*s0.hi rbp=s0*s0.lo */
-	adcq	%rdi, %rdi              /* s0*s2.lo.. */
-	adcq	%rcx, %rcx              /* s1*s2.lo.. */
-	adcq	%r10, %r10              /* s1*s2.hi.. */
-	adcq	%rbx, %rbx              /* s1*s3.hi.. */
-	adcq	%rsi, %rsi              /* s2*s3.hi.. */
-	movq	%r8, %rdx               /* s1 */
-	mulxq	%r8, %r13, %r8          /* r8=s1*s1.hi r13=s1*s1.lo */
+	mulxq	%rax, %r15, %rax        /* s0*s0.lo */
+	addq	%rax, %r14              /* s0*s1.lo.. */
+	movq	%r10, %rdx              /* s1 */
+	mulxq	%r10, %r10, %rax        /* s1*s1.hi */
+	adcq	%r10, %rbp              /* s0*s2.lo.. */
+	adcq	%rax, %rdi              /* s1*s2.lo.. */
 	movq	%r11, %rdx              /* s2 */
-	mulxq	%r11, %r14, %r11        /* r11=s2*s2.hi r14=s2*s2.lo */
+	mulxq	%r11, %r10, %rax        /* s2*s2.hi */
+	adcq	%r10, %rsi              /* s1*s2.hi.. */
 	movq	%r9, %rdx               /* s3 */
-	mulxq	%r9, %rdx, %r9          /* r9=s3*s3.hi rdx=s3*s3.lo */
-	movq	$0, %r15
-	adcq	$0, %r15                /* %v46 */
-	addq	%rax, %r12              /* s0*s1.lo.. */
-	adcq	%r13, %rdi              /* s0*s2.lo.. */
-	adcq	%r8, %rcx               /* s1*s2.lo.. */
-	adcq	%r14, %r10              /* s1*s2.hi.. */
-	adcq	%r11, %rbx              /* s1*s3.hi.. */
-	movl	$32, %r13d              /* 0x20 */
-	shlxq	%r13, %rbp, %rax        /* s0*s0.lo<<           low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcq	%rdx, %rsi              /* s2*s3.hi..           return reduced(a.value * a.value) */
-	shrxq	%r13, %rbp, %r11        /* (s0*s0.lo).high      low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcq	%r9, %r15               /* s3*s3.hi..           return reduced(a.value * a.value) */
+	mulxq	%r9, %r11, %r10         /* r10=s3*s3.hi r11=s3*s3.lo */
+	adcq	%rax, %r12              /* s1*s3.hi.. */
+	shlxq	%r8, %r15, %rax         /* s0*s0.lo<<           low = rest + ((q << 32) + (q * TOP << 128)) */
+	adcq	%r11, %rbx              /* s2*s3.hi..           return reduced(a.value * a.value) */
+	shrxq	%r8, %r15, %r11         /* (s0*s0.lo).high      low = rest + ((q << 32) + (q * TOP << 128)) */
+	adcq	%r10, %r13              /* s3*s3.hi..           return reduced(a.value * a.value) */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
-	mulxq	%rbp, %r9, %rbp         /* rbp=s0*s0.lo.hi r9=s0*s0.lo.lo low = rest + ((q << 32) + (q * TOP << 128)) */
-	addq	%rax, %r12              /* s0*s1.lo.. */
-	adcq	%r11, %rdi              /* s0*s2.lo.. */
-	shlxq	%r13, %r12, %rax        /* s0*s1.lo..<< */
-	shrxq	%r13, %r12, %r11        /* (s0*s1.lo..).high */
-	adcq	%r9, %rcx               /* s1*s2.lo.. */
-	mulxq	%r12, %r9, %r12         /* r12=s0*s1.lo...hi r9=s0*s1.lo...lo */
-	adcq	$0, %rbp                /* s0*s0.lo.hi.. */
-	addq	%rax, %rdi              /* s0*s2.lo.. */
-	adcq	%r11, %rcx              /* s1*s2.lo.. */
-	shlxq	%r13, %rdi, %rax        /* s0*s2.lo..<< */
-	shrxq	%r13, %rdi, %r11        /* (s0*s2.lo..).high */
-	adcq	%r9, %rbp               /* s0*s0.lo.hi.. */
-	mulxq	%rdi, %r9, %rdi         /* rdi=s0*s2.lo...hi r9=s0*s2.lo...lo */
-	adcq	$0, %r12                /* s0*s1.lo...hi.. */
-	addq	%rax, %rcx              /* s1*s2.lo.. */
-	adcq	%r11, %rbp              /* s0*s0.lo.hi.. */
-	shlxq	%r13, %rcx, %rax        /* s1*s2.lo..<< */
-	shrxq	%r13, %rcx, %r11        /* (s1*s2.lo..).high */
-	adcq	%r9, %r12               /* s0*s1.lo...hi.. */
-	mulxq	%rcx, %r9, %rcx         /* rcx=s1*s2.lo...hi r9=s1*s2.lo...lo */
-	adcq	$0, %rdi                /* s0*s2.lo...hi.. */
-	addq	%rax, %rbp              /* s0*s0.lo.hi.. */
-	adcq	%r11, %r12              /* s0*s1.lo...hi.. */
-	movq	$0, %r14                /* start                return (low + high).reduce_once(P) */
-	adcq	%r9, %rdi               /* s0*s2.lo...hi..      low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcq	$0, %rcx                /* s1*s2.lo...hi.. */
-	addq	%r10, %rbp              /* s0*s0.lo.hi..        return (low + high).reduce_once(P) */
-	adcq	%rbx, %r12              /* s0*s1.lo...hi.. */
-	adcq	%rsi, %rdi              /* s0*s2.lo...hi.. */
-	adcq	%r15, %rcx              /* s1*s2.lo...hi.. */
-	adcq	$0, %r14                /* %v93 */
-	movq	%rbp, %rax              /* s0*s0.lo.hi.. */
+	mulxq	%r15, %r10, %r15        /* r15=s0*s0.lo.hi r10=s0*s0.lo.lo low = rest + ((q << 32) + (q * TOP << 128)) */
+	addq	%rax, %r14              /* s0*s1.lo.. */
+	adcq	%r11, %rbp              /* s0*s2.lo.. */
+	shlxq	%r8, %r14, %rax         /* s0*s1.lo..<< */
+	shrxq	%r8, %r14, %r11         /* (s0*s1.lo..).high */
+	adcq	%r10, %rdi              /* s1*s2.lo.. */
+	mulxq	%r14, %r10, %r14        /* r14=s0*s1.lo...hi r10=s0*s1.lo...lo */
+	adcq	$0, %r15                /* s0*s0.lo.hi.. */
+	addq	%rax, %rbp              /* s0*s2.lo.. */
+	adcq	%r11, %rdi              /* s1*s2.lo.. */
+	shlxq	%r8, %rbp, %rax         /* s0*s2.lo..<< */
+	shrxq	%r8, %rbp, %r11         /* (s0*s2.lo..).high */
+	adcq	%r10, %r15              /* s0*s0.lo.hi.. */
+	mulxq	%rbp, %r10, %rbp        /* rbp=s0*s2.lo...hi r10=s0*s2.lo...lo */
+	adcq	$0, %r14                /* s0*s1.lo...hi.. */
+	addq	%rax, %rdi              /* s1*s2.lo.. */
+	adcq	%r11, %r15              /* s0*s0.lo.hi.. */
+	shlxq	%r8, %rdi, %rax         /* s1*s2.lo..<< */
+	shrxq	%r8, %rdi, %r11         /* (s1*s2.lo..).high */
+	adcq	%r10, %r14              /* s0*s1.lo...hi.. */
+	mulxq	%rdi, %r10, %rdi        /* rdi=s1*s2.lo...hi r10=s1*s2.lo...lo */
+	adcq	$0, %rbp                /* s0*s2.lo...hi.. */
+	addq	%rax, %r15              /* s0*s0.lo.hi.. */
+	adcq	%r11, %r14              /* s0*s1.lo...hi.. */
+	movq	$0, %r9                 /* start                return (low + high).reduce_once(P) */
+	adcq	%r10, %rbp              /* s0*s2.lo...hi..      low = rest + ((q << 32) + (q * TOP << 128)) */
+	adcq	$0, %rdi                /* s1*s2.lo...hi.. */
+	addq	%rsi, %r15              /* s0*s0.lo.hi..        return (low + high).reduce_once(P) */
+	adcq	%r12, %r14              /* s0*s1.lo...hi.. */
+	adcq	%rbx, %rbp              /* s0*s2.lo...hi.. */
+	adcq	%r13, %rdi              /* s1*s2.lo...hi.. */
+	adcq	$0, %r9                 /* %v93 */
+	movq	%r15, %rax              /* s0*s0.lo.hi.. */
 	subq	$-1, %rax               /* s0*s0.lo.hi.. */
-	movl	$0xffffffff, %r10d      /* 0xffffffff */
-	movq	%r12, %r8               /* s0*s1.lo...hi.. */
-	sbbq	%r10, %r8               /* s0*s1.lo...hi.. */
-	movq	%rdi, %r11              /* s0*s2.lo...hi.. */
+	movq	%r14, %r10              /* s0*s1.lo...hi.. */
+	sbbq	%rcx, %r10              /* s0*s1.lo...hi.. */
+	movq	%rbp, %r11              /* s0*s2.lo...hi.. */
 	sbbq	$0, %r11                /* s0*s2.lo...hi.. */
-	movq	%rcx, %r9               /* s1*s2.lo...hi.. */
-	sbbq	%rdx, %r9               /* s1*s2.lo...hi.. */
-	sbbq	$0, %r14
-	cmovcq	%rbp, %rax              /* %v101 */
-	cmovcq	%r12, %r8               /* %v102 */
-	cmovcq	%rdi, %r11              /* %v103 */
-	cmovcq	%rcx, %r9               /* %v104 */
+	movq	%rdi, %rsi              /* s1*s2.lo...hi.. */
+	sbbq	%rdx, %rsi              /* s1*s2.lo...hi.. */
+	sbbq	$0, %r9
+	cmovcq	%r15, %rax              /* %v101 */
+	cmovcq	%r14, %r10              /* %v102 */
+	cmovcq	%rbp, %r11              /* %v103 */
+	cmovcq	%rdi, %rsi              /* %v104 */
+	movq	%rsi, %r9               /* %v104 */
 	decq	8(%rsp)
 	jnz	LOCAL(square_n_loop3)
-	jmp	LOCAL(square_n_join2)
-LOCAL(square_n_none):
-	movq	%r10, %r8               /* a[1] */
 LOCAL(square_n_join2):
-	movq	(%rsp), %r10            /* out */
-	movq	%rax, (%r10)            /*                      return repeat(n, sqr, a) */
-	movq	%r8, 8(%r10)
-	movq	%r11, 16(%r10)
-	movq	%r9, 24(%r10)
+	movq	(%rsp), %r8             /* out */
+	movq	%rax, (%r8)             /*                      return repeat(n, sqr, a) */
+	movq	%r10, 8(%r8)
+	movq	%r11, 16(%r8)
+	movq	%r9, 24(%r8)
 	addq	$16, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -639,12 +636,12 @@ SYMBOL(p256_add):
 	.cfi_def_cfa_offset 24
 	.cfi_offset %rbp, -24
 	movq	(%rsi), %rax            /* a[0] */
-	addq	(%rdx), %rax            /* a[0]..               return (a.value + b.value).reduce_once(P) */
 	movq	8(%rsi), %r10           /* a[1] */
-	adcq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	adcq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
+	addq	(%rdx), %rax            /* a[0]..               return (a.value + b.value).reduce_once(P) */
+	adcq	8(%rdx), %r10           /* a[1].. */
+	adcq	16(%rdx), %r11          /* a[2].. */
 	adcq	24(%rdx), %r9           /* a[3].. */
 	movq	$0, %r8
 	adcq	$0, %r8                 /* %v16 */
@@ -697,20 +694,17 @@ SYMBOL(p256_sub):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	subq	(%rdx), %rax            /* a[0]..               difference = a.value - b.value */
 	movq	8(%rsi), %r10           /* a[1] */
-	sbbq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	sbbq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
+	subq	(%rdx), %rax            /* a[0]..               difference = a.value - b.value */
+	sbbq	8(%rdx), %r10           /* a[1].. */
+	sbbq	16(%rdx), %r11          /* a[2].. */
 	sbbq	24(%rdx), %r9           /* a[3].. */
-	sbbq	%r8, %r8
-	sarq	$63, %r8                /*                      return difference + pick(difference.at_least(0), 0, P) */
-	btq	$63, %r8
-	sbbq	%r8, %r8                /* %v18 */
-	movl	%r8d, %ecx              /* %v19 */
+	sbbq	%r8, %r8                /* %v16 */
+	movl	%r8d, %ecx              /* %v17                 return difference + pick(difference.at_least(0), 0, P) */
 	movabsq	$0xffffffff00000001, %rdx
-	andq	%r8, %rdx               /* %v20 */
+	andq	%r8, %rdx               /* %v18 */
 	addq	%r8, %rax               /* a[0].. */
 	adcq	%rcx, %r10              /* a[1].. */
 	adcq	$0, %r11                /* a[2].. */
@@ -784,14 +778,14 @@ SYMBOL(p256_canon):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
+	movq	8(%rsi), %r11           /* a[1] */
 	subq	$-1, %rax               /* a[0]..               return a.value.reduce_once(P) */
 	movl	$0xffffffff, %r10d      /* 0xffffffff */
-	movq	8(%rsi), %r11           /* a[1] */
 	sbbq	%r10, %r11              /* a[1].. */
 	movq	16(%rsi), %r10          /* a[2] */
+	movq	24(%rsi), %r8           /* a[3] */
 	sbbq	$0, %r10                /* a[2].. */
 	movabsq	$0xffffffff00000001, %r9 /* 0xffffffff00000001 */
-	movq	24(%rsi), %r8           /* a[3] */
 	sbbq	%r9, %r8                /* a[3].. */
 	cmovcq	(%rsi), %rax            /* %v13 */
 	cmovcq	8(%rsi), %r11           /* %v14 */
@@ -917,21 +911,21 @@ SYMBOL(p256_to_mont):
 	addq	%rsi, %r9               /* a[0].lo.. */
 	adcq	%r14, %rcx              /* a[0].lo.. */
 	shlxq	%r11, %r9, %rsi         /* a[0].lo..<< */
-	shrxq	%r11, %r9, %r14         /* a[0].lo...high */
+	shrxq	%r11, %r9, %r14         /* (a[0].lo..).high */
 	adcq	%r8, %rbp               /* a[0].lo.. */
 	mulxq	%r9, %r8, %r9           /* r9=a[0].lo...hi r8=a[0].lo...lo */
 	adcq	$0, %r10                /* a[0].lo.hi.. */
 	addq	%rsi, %rcx              /* a[0].lo.. */
 	adcq	%r14, %rbp              /* a[0].lo.. */
 	shlxq	%r11, %rcx, %rsi        /* a[0].lo..<< */
-	shrxq	%r11, %rcx, %r14        /* a[0].lo...high */
+	shrxq	%r11, %rcx, %r14        /* (a[0].lo..).high */
 	adcq	%r8, %r10               /* a[0].lo.hi.. */
 	mulxq	%rcx, %rcx, %r8         /* r8=a[0].lo...hi rcx=a[0].lo...lo */
 	adcq	$0, %r9                 /* a[0].lo...hi.. */
 	addq	%rsi, %rbp              /* a[0].lo.. */
 	adcq	%r14, %r10              /* a[0].lo.hi.. */
 	shlxq	%r11, %rbp, %rsi        /* a[0].lo..<< */
-	shrxq	%r11, %rbp, %r11        /* a[0].lo...high */
+	shrxq	%r11, %rbp, %r11        /* (a[0].lo..).high */
 	adcq	%rcx, %r9               /* a[0].lo...hi.. */
 	mulxq	%rbp, %rbp, %rcx        /* rcx=a[0].lo...hi rbp=a[0].lo...lo */
 	adcq	$0, %r8                 /* a[0].lo...hi.. */
@@ -1008,32 +1002,32 @@ SYMBOL(p256_from_mont):
 	pushq	%rbx                    /* save */
 	.cfi_def_cfa_offset 16
 	.cfi_offset %rbx, -16
+	movq	(%rsi), %r8             /* a[0] */
 	movl	$32, %eax               /* 0x20 */
 	shrxq	%rax, (%rsi), %r10      /* a[0].high            low = rest + ((q << 32) + (q * TOP << 128)) */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
 	mulxq	(%rsi), %r9, %r11       /* r11=a[0].hi r9=a[0].lo */
-	movq	(%rsi), %r8             /* a[0] */
 	shlq	$32, %r8
 	addq	8(%rsi), %r8            /* a[1].. */
 	adcq	16(%rsi), %r10          /* a[2].. */
 	adcq	24(%rsi), %r9           /* a[3].. */
 	adcq	$0, %r11                /* a[0].hi.. */
 	shlxq	%rax, %r8, %rcx         /* a[1]..<< */
-	shrxq	%rax, %r8, %rsi         /* a[1]...high */
+	shrxq	%rax, %r8, %rsi         /* (a[1]..).high */
 	mulxq	%r8, %rbx, %r8          /* r8=a[1]...hi rbx=a[1]...lo */
 	addq	%rcx, %r10              /* a[2].. */
 	adcq	%rsi, %r9               /* a[3].. */
 	adcq	%rbx, %r11              /* a[0].hi.. */
 	adcq	$0, %r8                 /* a[1]...hi.. */
 	shlxq	%rax, %r10, %rcx        /* a[2]..<< */
-	shrxq	%rax, %r10, %rsi        /* a[2]...high */
+	shrxq	%rax, %r10, %rsi        /* (a[2]..).high */
 	mulxq	%r10, %rbx, %r10        /* r10=a[2]...hi rbx=a[2]...lo */
 	addq	%rcx, %r9               /* a[3].. */
 	adcq	%rsi, %r11              /* a[0].hi.. */
 	adcq	%rbx, %r8               /* a[1]...hi.. */
 	adcq	$0, %r10                /* a[2]...hi.. */
 	shlxq	%rax, %r9, %rcx         /* a[3]..<< */
-	shrxq	%rax, %r9, %rax         /* a[3]...high */
+	shrxq	%rax, %r9, %rax         /* (a[3]..).high */
 	mulxq	%r9, %rdx, %r9          /* r9=a[3]...hi rdx=a[3]...lo */
 	addq	%rcx, %r11              /* a[0].hi.. */
 	adcq	%rax, %r8               /* a[1]...hi.. */
@@ -1073,32 +1067,32 @@ SYMBOL(p256_to_bytes):
 	pushq	%rbx                    /* save */
 	.cfi_def_cfa_offset 16
 	.cfi_offset %rbx, -16
+	movq	(%rsi), %r8             /* a[0] */
 	movl	$32, %eax               /* 0x20 */
 	shrxq	%rax, (%rsi), %r10      /* a[0].high            low = rest + ((q << 32) + (q * TOP << 128)) */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
 	mulxq	(%rsi), %r9, %r11       /* r11=a[0].hi r9=a[0].lo */
-	movq	(%rsi), %r8             /* a[0] */
 	shlq	$32, %r8
 	addq	8(%rsi), %r8            /* a[1].. */
 	adcq	16(%rsi), %r10          /* a[2].. */
 	adcq	24(%rsi), %r9           /* a[3].. */
 	adcq	$0, %r11                /* a[0].hi.. */
 	shlxq	%rax, %r8, %rcx         /* a[1]..<< */
-	shrxq	%rax, %r8, %rsi         /* a[1]...high */
+	shrxq	%rax, %r8, %rsi         /* (a[1]..).high */
 	mulxq	%r8, %rbx, %r8          /* r8=a[1]...hi rbx=a[1]...lo */
 	addq	%rcx, %r10              /* a[2].. */
 	adcq	%rsi, %r9               /* a[3].. */
 	adcq	%rbx, %r11              /* a[0].hi.. */
 	adcq	$0, %r8                 /* a[1]...hi.. */
 	shlxq	%rax, %r10, %rcx        /* a[2]..<< */
-	shrxq	%rax, %r10, %rsi        /* a[2]...high */
+	shrxq	%rax, %r10, %rsi        /* (a[2]..).high */
 	mulxq	%r10, %rbx, %r10        /* r10=a[2]...hi rbx=a[2]...lo */
 	addq	%rcx, %r9               /* a[3].. */
 	adcq	%rsi, %r11              /* a[0].hi.. */
 	adcq	%rbx, %r8               /* a[1]...hi.. */
 	adcq	$0, %r10                /* a[2]...hi.. */
 	shlxq	%rax, %r9, %rcx         /* a[3]..<< */
-	shrxq	%rax, %r9, %rax         /* a[3]...high */
+	shrxq	%rax, %r9, %rax         /* (a[3]..).high */
 	mulxq	%r9, %rdx, %r9          /* r9=a[3]...hi rdx=a[3]...lo */
 	addq	%rcx, %r11              /* a[0].hi.. */
 	adcq	%rax, %r8               /* a[1]...hi.. */
@@ -1130,7 +1124,7 @@ SYMBOL(p256_to_bytes):
  * returns a bit, 0 or 1
  * args    out in rdi, s in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
- * saves   rbx rbp r12 r13
+ * saves   rbx rbp r12
  * stack   80 bytes
  * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
  */
@@ -1150,18 +1144,15 @@ SYMBOL(p256_from_bytes):
 	pushq	%r12                    /* save */
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
-	pushq	%r13                    /* save */
-	.cfi_def_cfa_offset 40
-	.cfi_offset %r13, -40
-	subq	$48, %rsp               /* slots */
+	subq	$56, %rsp               /* slots */
 	.cfi_def_cfa_offset 88
 	movq	24(%rsi), %rdx          /* s[3] */
-	bswapq	%rdx                    /* s0                   def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
 	movq	16(%rsi), %rax          /* s[2] */
-	bswapq	%rax                    /* s1 */
 	movq	8(%rsi), %r10           /* s[1] */
-	bswapq	%r10                    /* s2 */
 	movq	(%rsi), %r11            /* s[0] */
+	bswapq	%rdx                    /* s0                   def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
+	bswapq	%rax                    /* s1 */
+	bswapq	%r10                    /* s2 */
 	bswapq	%r11                    /* s3 */
 	movq	$0, %r9                 /* start                beyond = s.value.at_least(P) */
 	cmpq	$-1, %rdx
@@ -1184,131 +1175,130 @@ SYMBOL(p256_from_bytes):
 	mulxq	%rsi, %rbp, %rbx        /* rbx=.hi rbp=.lo */
 	movabsq	$0xfffffffbffffffff, %r12 /* 0xfffffffbffffffff */
 	movq	%r9, (%rsp)             /* spill carry */
-	mulxq	%r12, %r9, %r13         /* r13=.hi r9=.lo */
-	movq	$-2, %r8                /* 0xfffffffffffffffe */
-	movq	%rdi, 8(%rsp)           /* spill out */
-	mulxq	%r8, %rcx, %rdi         /* rdi=.hi rcx=.lo */
-	addq	%rbx, %r9               /* .lo.. */
+	mulxq	%r12, %r8, %r9          /* r9=.hi r8=.lo */
+	movq	$-2, %rcx               /* 0xfffffffffffffffe */
+	movq	%rbp, 8(%rsp)           /* spill .lo */
+	movq	%rdi, 16(%rsp)          /* spill out */
+	mulxq	%rcx, %rdi, %rbp        /* rbp=.hi rdi=.lo */
+	addq	%rbx, %r8               /* .lo.. */
 	movabsq	$0x4fffffffd, %rbx      /* 0x4fffffffd */
-	movq	%rbp, 16(%rsp)          /* spill .lo */
-	mulxq	%rbx, %rbp, %rdx        /* rdx=.hi rbp=.lo */
-	adcq	%r13, %rcx              /* .lo.. */
-	adcq	%rdi, %rbp              /* .lo.. */
-	movq	%rdx, %rdi              /* .hi */
-	movq	%rax, %rdx              /* %v20 */
 	movq	%r11, 24(%rsp)          /* spill %v22 */
-	mulxq	%rsi, %r11, %r13        /* r13=.hi r11=.lo */
-	adcq	$0, %rdi                /* .hi.. */
-	xorl	%eax, %eax              /* 0 */
-	adcxq	%r11, %r9               /* .lo.. */
-	movq	%r9, 32(%rsp)           /* spill .lo.. */
-	mulxq	%r12, %r9, %r11         /* .hi */
-	adcxq	%r9, %rcx
-	adoxq	%r13, %rcx              /* .lo.. */
-	mulxq	%r8, %r13, %r9          /* .hi */
-	adcxq	%r13, %rbp
-	adoxq	%r11, %rbp              /* .lo.. */
-	mulxq	%rbx, %rdx, %r11        /* .hi */
-	adcxq	%rdx, %rdi
-	adoxq	%r9, %rdi               /* .hi.. */
-	adcxq	%rax, %r11              /* .hi.. */
-	movq	%r10, %rdx              /* %v21 */
-	mulxq	%rsi, %r13, %r9         /* r9=.hi r13=.lo */
-	adoxq	%rax, %r11              /* .hi.. */
-	xorl	%eax, %eax              /* 0 */
-	adcxq	%r13, %rcx              /* .lo.. */
-	movq	%rcx, 40(%rsp)          /* spill .lo.. */
-	mulxq	%r12, %rcx, %r13        /* .hi */
-	adcxq	%rcx, %rbp
-	adoxq	%r9, %rbp               /* .lo.. */
-	mulxq	%r8, %rcx, %r9          /* .hi */
-	adcxq	%rcx, %rdi
-	adoxq	%r13, %rdi              /* .hi.. */
-	mulxq	%rbx, %rcx, %r10        /* .hi */
-	adcxq	%rcx, %r11
-	adoxq	%r9, %r11               /* .hi.. */
-	adcxq	%rax, %r10              /* .hi.. */
+	mulxq	%rbx, %r11, %rdx        /* rdx=.hi r11=.lo */
+	adcq	%r9, %rdi               /* .lo.. */
+	adcq	%rbp, %r11              /* .lo.. */
+	movq	%rdx, %r9               /* .hi */
+	movq	%rax, %rdx              /* %v20 */
+	mulxq	%rsi, %rax, %rbp        /* rbp=.hi rax=.lo */
+	adcq	$0, %r9                 /* .hi.. */
+	movq	%r10, 32(%rsp)          /* spill %v21 */
+	xorl	%r10d, %r10d            /* 0 */
+	adcxq	%rax, %r8               /* .lo.. */
+	movq	%r8, 40(%rsp)           /* spill .lo.. */
+	mulxq	%r12, %r8, %rax         /* .hi */
+	adcxq	%r8, %rdi
+	adoxq	%rbp, %rdi              /* .lo.. */
+	mulxq	%rcx, %rbp, %r8         /* .hi */
+	adcxq	%rbp, %r11
+	adoxq	%rax, %r11              /* .lo.. */
+	mulxq	%rbx, %rdx, %rax        /* .hi */
+	adcxq	%rdx, %r9
+	movq	32(%rsp), %rdx          /* %v21 */
+	adoxq	%r8, %r9                /* .hi.. */
+	adcxq	%r10, %rax              /* .hi.. */
+	mulxq	%rsi, %rbp, %r8         /* r8=.hi rbp=.lo */
+	adoxq	%r10, %rax              /* .hi.. */
+	xorl	%r10d, %r10d            /* 0 */
+	adcxq	%rbp, %rdi              /* .lo.. */
+	movq	%rdi, 48(%rsp)          /* spill .lo.. */
+	mulxq	%r12, %rdi, %rbp        /* .hi */
+	adcxq	%rdi, %r11
+	adoxq	%r8, %r11               /* .lo.. */
+	mulxq	%rcx, %rdi, %r8         /* .hi */
+	adcxq	%rdi, %r9
+	adoxq	%rbp, %r9               /* .hi.. */
+	mulxq	%rbx, %rdx, %rdi        /* .hi */
+	adcxq	%rdx, %rax
 	movq	24(%rsp), %rdx          /* %v22 */
-	mulxq	%rsi, %rcx, %r9         /* r9=.hi rcx=.lo */
-	adoxq	%rax, %r10              /* .hi.. */
-	xorl	%eax, %eax              /* 0 */
-	adcxq	%rcx, %rbp              /* .lo.. */
-	mulxq	%r12, %rsi, %rcx        /* .hi */
-	adcxq	%rsi, %rdi
-	adoxq	%r9, %rdi               /* .hi.. */
-	mulxq	%r8, %r8, %r9           /* .hi */
-	adcxq	%r8, %r11
-	adoxq	%rcx, %r11              /* .hi.. */
-	mulxq	%rbx, %rcx, %r8         /* .hi */
-	adcxq	%rcx, %r10
-	adoxq	%r9, %r10               /* .hi.. */
-	adcxq	%rax, %r8               /* .hi.. */
-	movl	$32, %r9d               /* 0x20 */
-	shlxq	%r9, 16(%rsp), %rcx     /* .lo<<                low = rest + ((q << 32) + (q * TOP << 128)) */
-	adoxq	%rax, %r8               /* .hi..                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
-	shrxq	%r9, 16(%rsp), %rax     /* .lo.high             low = rest + ((q << 32) + (q * TOP << 128)) */
-	addq	32(%rsp), %rcx          /* .lo.. */
+	adoxq	%r8, %rax               /* .hi.. */
+	adcxq	%r10, %rdi              /* .hi.. */
+	mulxq	%rsi, %rsi, %r8         /* r8=.hi rsi=.lo */
+	adoxq	%r10, %rdi              /* .hi.. */
+	xorl	%r10d, %r10d            /* 0 */
+	adcxq	%rsi, %r11              /* .lo.. */
+	mulxq	%r12, %rbp, %rsi        /* .hi */
+	adcxq	%rbp, %r9
+	adoxq	%r8, %r9                /* .hi.. */
+	mulxq	%rcx, %rcx, %r8         /* .hi */
+	adcxq	%rcx, %rax
+	adoxq	%rsi, %rax              /* .hi.. */
+	mulxq	%rbx, %rdx, %rcx        /* .hi */
+	adcxq	%rdx, %rdi
+	adoxq	%r8, %rdi               /* .hi.. */
+	adcxq	%r10, %rcx              /* .hi.. */
+	movl	$32, %r8d               /* 0x20 */
+	shlxq	%r8, 8(%rsp), %rdx      /* .lo<<                low = rest + ((q << 32) + (q * TOP << 128)) */
+	adoxq	%r10, %rcx              /* .hi..                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
+	shrxq	%r8, 8(%rsp), %r10      /* .lo.high             low = rest + ((q << 32) + (q * TOP << 128)) */
+	addq	40(%rsp), %rdx          /* .lo.. */
+	movq	%rdx, %rsi              /* .lo.. */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
-	mulxq	16(%rsp), %rbx, %rsi    /* rsi=.lo.hi rbx=.lo.lo */
-	adcq	40(%rsp), %rax          /* .lo.. */
-	shlxq	%r9, %rcx, %r12         /* .lo..<< */
-	adcq	%rbx, %rbp              /* .lo.. */
-	shrxq	%r9, %rcx, %rbx         /* .lo...high */
-	adcq	$0, %rsi                /* .lo.hi.. */
-	addq	%r12, %rax              /* .lo.. */
-	mulxq	%rcx, %r12, %rcx        /* rcx=.lo...hi r12=.lo...lo */
-	adcq	%rbx, %rbp              /* .lo.. */
-	shlxq	%r9, %rax, %rbx         /* .lo..<< */
-	adcq	%r12, %rsi              /* .lo.hi.. */
-	shrxq	%r9, %rax, %r12         /* .lo...high */
-	adcq	$0, %rcx                /* .lo...hi.. */
-	addq	%rbx, %rbp              /* .lo.. */
-	mulxq	%rax, %rbx, %rax        /* rax=.lo...hi rbx=.lo...lo */
-	adcq	%r12, %rsi              /* .lo.hi.. */
-	shlxq	%r9, %rbp, %r12         /* .lo..<< */
-	adcq	%rbx, %rcx              /* .lo...hi.. */
-	shrxq	%r9, %rbp, %r9          /* .lo...high */
-	adcq	$0, %rax                /* .lo...hi.. */
-	addq	%r12, %rsi              /* .lo.hi.. */
-	mulxq	%rbp, %rbp, %rbx        /* rbx=.lo...hi rbp=.lo...lo */
-	adcq	%r9, %rcx               /* .lo...hi.. */
-	movq	$0, %r9                 /* start                return (low + high).reduce_once(P) */
-	adcq	%rbp, %rax              /* .lo...hi..           low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcq	$0, %rbx                /* .lo...hi.. */
-	addq	%rdi, %rsi              /* .lo.hi..             return (low + high).reduce_once(P) */
-	adcq	%r11, %rcx              /* .lo...hi.. */
-	adcq	%r10, %rax              /* .lo...hi.. */
-	adcq	%r8, %rbx               /* .lo...hi.. */
-	adcq	$0, %r9                 /* %v130 */
-	movq	%rsi, %r10              /* .lo.hi.. */
-	subq	$-1, %r10               /* .lo.hi.. */
-	movl	$0xffffffff, %r11d      /* 0xffffffff */
-	movq	%rcx, %r8               /* .lo...hi.. */
-	sbbq	%r11, %r8               /* .lo...hi.. */
-	movq	%rax, %r11              /* .lo...hi.. */
-	sbbq	$0, %r11                /* .lo...hi.. */
-	movq	%rbx, %rdi              /* .lo...hi.. */
+	mulxq	8(%rsp), %rbp, %rbx     /* rbx=.lo.hi rbp=.lo.lo */
+	adcq	48(%rsp), %r10          /* .lo.. */
+	shlxq	%r8, %rsi, %r12         /* .lo..<< */
+	adcq	%rbp, %r11              /* .lo.. */
+	shrxq	%r8, %rsi, %rbp         /* (.lo..).high */
+	adcq	$0, %rbx                /* .lo.hi.. */
+	addq	%r12, %r10              /* .lo.. */
+	mulxq	%rsi, %r12, %rsi        /* rsi=.lo...hi r12=.lo...lo */
+	adcq	%rbp, %r11              /* .lo.. */
+	shlxq	%r8, %r10, %rbp         /* .lo..<< */
+	adcq	%r12, %rbx              /* .lo.hi.. */
+	shrxq	%r8, %r10, %r12         /* (.lo..).high */
+	adcq	$0, %rsi                /* .lo...hi.. */
+	addq	%rbp, %r11              /* .lo.. */
+	mulxq	%r10, %rbp, %r10        /* r10=.lo...hi rbp=.lo...lo */
+	adcq	%r12, %rbx              /* .lo.hi.. */
+	shlxq	%r8, %r11, %r12         /* .lo..<< */
+	adcq	%rbp, %rsi              /* .lo...hi.. */
+	shrxq	%r8, %r11, %r8          /* (.lo..).high */
+	adcq	$0, %r10                /* .lo...hi.. */
+	addq	%r12, %rbx              /* .lo.hi.. */
+	mulxq	%r11, %rbp, %r11        /* r11=.lo...hi rbp=.lo...lo */
+	adcq	%r8, %rsi               /* .lo...hi.. */
+	movq	$0, %r8                 /* start                return (low + high).reduce_once(P) */
+	adcq	%rbp, %r10              /* .lo...hi..           low = rest + ((q << 32) + (q * TOP << 128)) */
+	adcq	$0, %r11                /* .lo...hi.. */
+	addq	%r9, %rbx               /* .lo.hi..             return (low + high).reduce_once(P) */
+	adcq	%rax, %rsi              /* .lo...hi.. */
+	adcq	%rdi, %r10              /* .lo...hi.. */
+	adcq	%rcx, %r11              /* .lo...hi.. */
+	adcq	$0, %r8                 /* %v130 */
+	movq	%rbx, %rax              /* .lo.hi.. */
+	subq	$-1, %rax               /* .lo.hi.. */
+	movl	$0xffffffff, %r9d       /* 0xffffffff */
+	movq	%rsi, %rcx              /* .lo...hi.. */
+	sbbq	%r9, %rcx               /* .lo...hi.. */
+	movq	%r10, %r9               /* .lo...hi.. */
+	sbbq	$0, %r9                 /* .lo...hi.. */
+	movq	%r11, %rdi              /* .lo...hi.. */
 	sbbq	%rdx, %rdi              /* .lo...hi.. */
 	movq	$0, %rdx                /* start                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
-	sbbq	$0, %r9                 /*                      return (low + high).reduce_once(P) */
-	cmovcq	%rsi, %r10              /* %v137 */
-	cmovcq	%rcx, %r8               /* %v138 */
-	cmovcq	%rax, %r11              /* %v139 */
-	cmovcq	%rbx, %rdi              /* %v140 */
+	sbbq	$0, %r8                 /*                      return (low + high).reduce_once(P) */
+	cmovcq	%rbx, %rax              /* %v137 */
+	cmovcq	%rsi, %rcx              /* %v138 */
+	cmovcq	%r10, %r9               /* %v139 */
+	movq	16(%rsp), %r10          /* out */
+	cmovcq	%r11, %rdi              /* %v140 */
 	cmpq	$1, (%rsp)              /*                      return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
 	adcq	$0, %rdx                /* %v141 */
-	movq	8(%rsp), %rax           /* out */
-	movq	%r10, (%rax)            /*                      def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
-	movq	%r8, 8(%rax)
-	movq	%r11, 16(%rax)
-	movq	%rdi, 24(%rax)
+	movq	%rax, (%r10)            /*                      def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
+	movq	%rcx, 8(%r10)
+	movq	%r9, 16(%r10)
+	movq	%rdi, 24(%r10)
 	movl	$1, %eax
 	subq	%rdx, %rax              /* %v143                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
-	addq	$48, %rsp
-	.cfi_def_cfa_offset 40
-	popq	%r13                    /* restore */
+	addq	$56, %rsp
 	.cfi_def_cfa_offset 32
-	.cfi_restore %r13
 	popq	%r12                    /* restore */
 	.cfi_def_cfa_offset 24
 	.cfi_restore %r12
@@ -1343,14 +1333,14 @@ SYMBOL(p256_from_bytes):
 SYMBOL(p256_select):
 	.cfi_startproc
 	endbr64
-	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	(%rcx), %rax            /* b[0] */
-	cmovcq	(%rdx), %rax            /* %v14 */
 	movq	8(%rcx), %r10           /* b[1] */
-	cmovcq	8(%rdx), %r10           /* %v15 */
 	movq	16(%rcx), %r11          /* b[2] */
-	cmovcq	16(%rdx), %r11          /* %v16 */
 	movq	24(%rcx), %r9           /* b[3] */
+	negq	%rsi                    /*                      return pick(bit, a, b) */
+	cmovcq	(%rdx), %rax            /* %v14 */
+	cmovcq	8(%rdx), %r10           /* %v15 */
+	cmovcq	16(%rdx), %r11          /* %v16 */
 	cmovcq	24(%rdx), %r9           /* %v17 */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1382,14 +1372,14 @@ SYMBOL(p256_select):
 SYMBOL(p256_lookup):
 	.cfi_startproc
 	endbr64
-	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	movq	(%rsi), %rax            /* table[0] */
-	cmovncq	32(%rsi), %rax          /* %v68                 return pick(bit, a, b) */
 	movq	8(%rsi), %r10           /* table[1] */
-	cmovncq	40(%rsi), %r10          /* %v69 */
 	movq	16(%rsi), %r11          /* table[2] */
-	cmovncq	48(%rsi), %r11          /* %v70 */
 	movq	24(%rsi), %r9           /* table[3] */
+	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
+	cmovncq	32(%rsi), %rax          /* %v68                 return pick(bit, a, b) */
+	cmovncq	40(%rsi), %r10          /* %v69 */
+	cmovncq	48(%rsi), %r11          /* %v70 */
 	cmovncq	56(%rsi), %r9           /* %v71 */
 	cmpq	$2, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	cmovncq	64(%rsi), %rax          /* %v72                 return pick(bit, a, b) */
@@ -1519,12 +1509,12 @@ SYMBOL(p256_equal):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %rax            /* a[0] */
-	subq	(%rsi), %rax            /* a[0]..               return (a.value - b.value).is_zero() */
 	movq	8(%rdi), %r10           /* a[1] */
-	sbbq	8(%rsi), %r10           /* a[1].. */
 	movq	16(%rdi), %r11          /* a[2] */
-	sbbq	16(%rsi), %r11          /* a[2].. */
 	movq	24(%rdi), %r9           /* a[3] */
+	subq	(%rsi), %rax            /* a[0]..               return (a.value - b.value).is_zero() */
+	sbbq	8(%rsi), %r10           /* a[1].. */
+	sbbq	16(%rsi), %r11          /* a[2].. */
 	sbbq	24(%rsi), %r9           /* a[3].. */
 	sbbq	%r8, %r8                /* %v15 */
 	orq	%r10, %rax

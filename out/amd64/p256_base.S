@@ -91,8 +91,8 @@ SYMBOL(p256_mul):
 	addq	%r9, %r8                /* a[0]*b[1].lo.. */
 	adcq	%rcx, %rbx              /* a[0]*b[2].lo.. */
 	adcq	%rax, %rbp              /* a[0]*b[3].lo.. */
-	adcq	$0, %rdx                /* a[0]*b[3].hi.. */
 	movq	8(%rsi), %rax           /* a[1] */
+	adcq	$0, %rdx                /* a[0]*b[3].hi.. */
 	movq	%rdx, %r9               /* a[0]*b[3].hi.. */
 	mulq	(%r10)                  /* rdx=a[1]*b[0].hi rax=a[1]*b[0].lo */
 	movq	%rax, %rcx              /* a[1]*b[0].lo */
@@ -111,12 +111,12 @@ SYMBOL(p256_mul):
 	adcq	8(%rsp), %rbx           /* a[0]*b[2].lo.. */
 	adcq	24(%rsp), %rbp          /* a[0]*b[3].lo.. */
 	adcq	%rax, %r9               /* a[0]*b[3].hi.. */
+	movq	16(%rsi), %rax          /* a[2] */
 	adcq	$0, %rdx                /* a[1]*b[3].hi.. */
 	addq	(%rsp), %rbx            /* a[0]*b[2].lo.. */
 	adcq	16(%rsp), %rbp          /* a[0]*b[3].lo.. */
 	adcq	32(%rsp), %r9           /* a[0]*b[3].hi.. */
 	adcq	$0, %rdx                /* a[1]*b[3].hi.. */
-	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, %rcx              /* a[1]*b[3].hi.. */
 	mulq	(%r10)                  /* rdx=a[2]*b[0].hi rax=a[2]*b[0].lo */
 	movq	%rax, (%rsp)            /* spill a[2]*b[0].lo */
@@ -135,12 +135,12 @@ SYMBOL(p256_mul):
 	adcq	16(%rsp), %rbp          /* a[0]*b[3].lo.. */
 	adcq	32(%rsp), %r9           /* a[0]*b[3].hi.. */
 	adcq	%rax, %rcx              /* a[1]*b[3].hi.. */
+	movq	24(%rsi), %rax          /* a[3] */
 	adcq	$0, %rdx                /* a[2]*b[3].hi.. */
 	addq	8(%rsp), %rbp           /* a[0]*b[3].lo.. */
 	adcq	24(%rsp), %r9           /* a[0]*b[3].hi.. */
 	adcq	40(%rsp), %rcx          /* a[1]*b[3].hi.. */
 	adcq	$0, %rdx                /* a[2]*b[3].hi.. */
-	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, (%rsp)            /* spill a[2]*b[3].hi.. */
 	mulq	(%r10)                  /* rdx=a[3]*b[0].hi rax=a[3]*b[0].lo */
 	movq	%rax, 8(%rsp)           /* spill a[3]*b[0].lo */
@@ -291,8 +291,8 @@ SYMBOL(p256_sqr):
 	mulq	24(%rsi)                /* rdx=a[1]*a[3].hi rax=a[1]*a[3].lo */
 	addq	%r8, %r10               /* a[1]*a[2].lo.. */
 	adcq	%rax, %r11              /* a[1]*a[2].hi.. */
-	adcq	$0, %rdx                /* a[1]*a[3].hi.. */
 	movq	(%rsi), %rax            /* a[0] */
+	adcq	$0, %rdx                /* a[1]*a[3].hi.. */
 	movq	%rdx, %r8               /* a[1]*a[3].hi.. */
 	mulq	8(%rsi)                 /* rdx=a[0]*a[1].hi rax=a[0]*a[1].lo */
 	movq	%rax, %rcx              /* a[0]*a[1].lo */
@@ -307,6 +307,7 @@ SYMBOL(p256_sqr):
 	adcq	%rbp, %r10              /* a[1]*a[2].lo.. */
 	adcq	%r12, %r11              /* a[1]*a[2].hi.. */
 	adcq	%rax, %r8               /* a[1]*a[3].hi.. */
+	movq	(%rsi), %rax            /* a[0] */
 	adcq	$0, %rdx                /* a[2]*a[3].hi.. */
 	addq	%rcx, %rcx              /* a[0]*a[1].lo.. */
 	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
@@ -315,8 +316,7 @@ SYMBOL(p256_sqr):
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
 	adcq	%rdx, %rdx              /* a[2]*a[3].hi.. */
 	movq	$0, %rbx
-	adcq	$0, %rbx                /* carry */
-	movq	(%rsi), %rax            /* a[0] */
+	adcq	$0, %rbx                /* %v33 */
 	movq	%rdx, %rbp              /* a[2]*a[3].hi.. */
 	mulq	%rax                    /* rdx=a[0]*a[0].hi rax=a[0]*a[0].lo */
 	movq	%rax, %r12              /* a[0]*a[0].lo */
@@ -331,46 +331,43 @@ SYMBOL(p256_sqr):
 	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, 24(%rsp)          /* spill a[2]*a[2].hi */
 	mulq	%rax                    /* rdx=a[3]*a[3].hi rax=a[3]*a[3].lo */
-	cmpq	$1, %rbx
-	movq	$1, %rsi
-	sbbq	$0, %rsi                /* %v43 */
 	addq	%r13, %rcx              /* a[0]*a[1].lo.. */
 	adcq	(%rsp), %r9             /* a[0]*a[2].lo.. */
 	adcq	8(%rsp), %r10           /* a[1]*a[2].lo.. */
 	adcq	16(%rsp), %r11          /* a[1]*a[2].hi.. */
 	adcq	24(%rsp), %r8           /* a[1]*a[3].hi.. */
 	adcq	%rax, %rbp              /* a[2]*a[3].hi.. */
-	adcq	%rdx, %rsi              /* a[3]*a[3].hi.. */
-	movq	%r12, %rbx              /* a[0]*a[0].lo */
-	shlq	$32, %rbx               /* a[0]*a[0].lo<<       low = rest + ((q << 32) + (q * TOP << 128)) */
+	adcq	%rdx, %rbx              /* a[3]*a[3].hi.. */
+	movq	%r12, %rsi              /* a[0]*a[0].lo */
+	shlq	$32, %rsi               /* a[0]*a[0].lo<<       low = rest + ((q << 32) + (q * TOP << 128)) */
 	movq	%r12, %r13              /* a[0]*a[0].lo */
 	shrq	$32, %r13               /* (a[0]*a[0].lo).high */
 	movabsq	$0xffffffff00000001, %rax
 	mulq	%r12                    /* rdx=a[0]*a[0].lo.hi rax=a[0]*a[0].lo.lo */
-	addq	%rbx, %rcx              /* a[0]*a[1].lo.. */
+	addq	%rsi, %rcx              /* a[0]*a[1].lo.. */
 	adcq	%r13, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rax, %r10              /* a[1]*a[2].lo.. */
 	adcq	$0, %rdx                /* a[0]*a[0].lo.hi.. */
-	movq	%rcx, %rbx              /* a[0]*a[1].lo.. */
-	shlq	$32, %rbx               /* a[0]*a[1].lo..<< */
+	movq	%rcx, %rsi              /* a[0]*a[1].lo.. */
+	shlq	$32, %rsi               /* a[0]*a[1].lo..<< */
 	movq	%rcx, %r12              /* a[0]*a[1].lo.. */
 	shrq	$32, %r12               /* (a[0]*a[1].lo..).high */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %r13              /* a[0]*a[0].lo.hi.. */
 	mulq	%rcx                    /* rdx=a[0]*a[1].lo...hi rax=a[0]*a[1].lo...lo */
-	addq	%rbx, %r9               /* a[0]*a[2].lo.. */
+	addq	%rsi, %r9               /* a[0]*a[2].lo.. */
 	adcq	%r12, %r10              /* a[1]*a[2].lo.. */
 	adcq	%rax, %r13              /* a[0]*a[0].lo.hi.. */
 	adcq	$0, %rdx                /* a[0]*a[1].lo...hi.. */
 	movq	%r9, %rcx               /* a[0]*a[2].lo.. */
 	shlq	$32, %rcx               /* a[0]*a[2].lo..<< */
-	movq	%r9, %rbx               /* a[0]*a[2].lo.. */
-	shrq	$32, %rbx               /* (a[0]*a[2].lo..).high */
+	movq	%r9, %rsi               /* a[0]*a[2].lo.. */
+	shrq	$32, %rsi               /* (a[0]*a[2].lo..).high */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %r12              /* a[0]*a[1].lo...hi.. */
 	mulq	%r9                     /* rdx=a[0]*a[2].lo...hi rax=a[0]*a[2].lo...lo */
 	addq	%rcx, %r10              /* a[1]*a[2].lo.. */
-	adcq	%rbx, %r13              /* a[0]*a[0].lo.hi.. */
+	adcq	%rsi, %r13              /* a[0]*a[0].lo.hi.. */
 	adcq	%rax, %r12              /* a[0]*a[1].lo...hi.. */
 	adcq	$0, %rdx                /* a[0]*a[2].lo...hi.. */
 	movq	%r10, %r9               /* a[1]*a[2].lo.. */
@@ -378,33 +375,33 @@ SYMBOL(p256_sqr):
 	movq	%r10, %rcx              /* a[1]*a[2].lo.. */
 	shrq	$32, %rcx               /* (a[1]*a[2].lo..).high */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	movq	%rdx, %rbx              /* a[0]*a[2].lo...hi.. */
+	movq	%rdx, %rsi              /* a[0]*a[2].lo...hi.. */
 	mulq	%r10                    /* rdx=a[1]*a[2].lo...hi rax=a[1]*a[2].lo...lo */
 	addq	%r9, %r13               /* a[0]*a[0].lo.hi.. */
 	adcq	%rcx, %r12              /* a[0]*a[1].lo...hi.. */
-	adcq	%rax, %rbx              /* a[0]*a[2].lo...hi.. */
+	adcq	%rax, %rsi              /* a[0]*a[2].lo...hi.. */
 	adcq	$0, %rdx                /* a[1]*a[2].lo...hi.. */
 	addq	%r11, %r13              /* a[0]*a[0].lo.hi..    return (low + high).reduce_once(P) */
 	adcq	%r8, %r12               /* a[0]*a[1].lo...hi.. */
-	adcq	%rbp, %rbx              /* a[0]*a[2].lo...hi.. */
-	adcq	%rsi, %rdx              /* a[1]*a[2].lo...hi.. */
+	adcq	%rbp, %rsi              /* a[0]*a[2].lo...hi.. */
+	adcq	%rbx, %rdx              /* a[1]*a[2].lo...hi.. */
 	movq	$0, %rax
-	adcq	$0, %rax                /* %v89 */
+	adcq	$0, %rax                /* %v87 */
 	movq	%r13, %r10              /* a[0]*a[0].lo.hi.. */
 	subq	$-1, %r10               /* a[0]*a[0].lo.hi.. */
 	movl	$0xffffffff, %r11d      /* 0xffffffff */
 	movq	%r12, %r9               /* a[0]*a[1].lo...hi.. */
 	sbbq	%r11, %r9               /* a[0]*a[1].lo...hi.. */
-	movq	%rbx, %r11              /* a[0]*a[2].lo...hi.. */
+	movq	%rsi, %r11              /* a[0]*a[2].lo...hi.. */
 	sbbq	$0, %r11                /* a[0]*a[2].lo...hi.. */
 	movabsq	$0xffffffff00000001, %r8 /* 0xffffffff00000001 */
 	movq	%rdx, %rcx              /* a[1]*a[2].lo...hi.. */
 	sbbq	%r8, %rcx               /* a[1]*a[2].lo...hi.. */
 	sbbq	$0, %rax
-	cmovcq	%r13, %r10              /* %v97 */
-	cmovcq	%r12, %r9               /* %v98 */
-	cmovcq	%rbx, %r11              /* %v99 */
-	cmovcq	%rdx, %rcx              /* %v100 */
+	cmovcq	%r13, %r10              /* %v95 */
+	cmovcq	%r12, %r9               /* %v96 */
+	cmovcq	%rsi, %r11              /* %v97 */
+	cmovcq	%rdx, %rcx              /* %v98 */
 	movq	%r10, (%rdi)            /*                      def sqr(a: element) -> element: */
 	movq	%r9, 8(%rdi)
 	movq	%r11, 16(%rdi)
@@ -504,16 +501,13 @@ LOCAL(square_n_loop3):
 	adcq	%rax, %r12              /* s1*s3.hi.. */
 	adcq	$0, %rdx                /* s2*s3.hi.. */
 	addq	%rdi, %rdi              /* s0*s1.lo.. */
-	movq	$0, %rax                /* start */
+	movq	$0, %rbx                /* start */
 	adcq	%rsi, %rsi              /* s0*s2.lo.. */
 	adcq	%r8, %r8                /* s1*s2.lo.. */
 	adcq	%rcx, %rcx              /* s1*s2.hi.. */
 	adcq	%r12, %r12              /* s1*s3.hi.. */
 	adcq	%rdx, %rdx              /* s2*s3.hi.. */
-	adcq	$0, %rax
-	cmpq	$1, %rax
-	movq	$1, %rbx
-	sbbq	$0, %rbx                /* %v48 */
+	adcq	$0, %rbx                /* %v38 */
 	movq	%r9, %rax               /* s0 */
 	movq	%rdx, %r13              /* s2*s3.hi.. */
 	mulq	%r9                     /* rdx=s0*s0.hi rax=s0*s0.lo */
@@ -584,7 +578,7 @@ LOCAL(square_n_loop3):
 	adcq	%r12, %rdi              /* s0*s1.lo...hi.. */
 	adcq	%r13, %rsi              /* s0*s2.lo...hi.. */
 	adcq	%rbx, %rdx              /* s1*s2.lo...hi.. */
-	adcq	$0, %r8                 /* %v94 */
+	adcq	$0, %r8                 /* %v92 */
 	movq	%rcx, %r9               /* s0*s0.lo.hi.. */
 	subq	$-1, %r9                /* s0*s0.lo.hi.. */
 	movl	$0xffffffff, %eax       /* 0xffffffff */
@@ -596,10 +590,10 @@ LOCAL(square_n_loop3):
 	movq	%rdx, %rbp              /* s1*s2.lo...hi.. */
 	sbbq	%rbx, %rbp              /* s1*s2.lo...hi.. */
 	sbbq	$0, %r8
-	cmovcq	%rcx, %r9               /* %v102 */
-	cmovcq	%rdi, %r10              /* %v103 */
-	cmovcq	%rsi, %r11              /* %v104 */
-	cmovcq	%rdx, %rbp              /* %v105 */
+	cmovcq	%rcx, %r9               /* %v100 */
+	cmovcq	%rdi, %r10              /* %v101 */
+	cmovcq	%rsi, %r11              /* %v102 */
+	cmovcq	%rdx, %rbp              /* %v103 */
 	decq	8(%rsp)
 	jnz	LOCAL(square_n_loop3)
 	jmp	LOCAL(square_n_join2)
@@ -744,12 +738,12 @@ SYMBOL(p256_add):
 	.cfi_def_cfa_offset 24
 	.cfi_offset %rbp, -24
 	movq	(%rsi), %rax            /* a[0] */
-	addq	(%rdx), %rax            /* a[0]..               return (a.value + b.value).reduce_once(P) */
 	movq	8(%rsi), %r10           /* a[1] */
-	adcq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	adcq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
+	addq	(%rdx), %rax            /* a[0]..               return (a.value + b.value).reduce_once(P) */
+	adcq	8(%rdx), %r10           /* a[1].. */
+	adcq	16(%rdx), %r11          /* a[2].. */
 	adcq	24(%rdx), %r9           /* a[3].. */
 	movq	$0, %r8
 	adcq	$0, %r8                 /* %v16 */
@@ -802,20 +796,17 @@ SYMBOL(p256_sub):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	subq	(%rdx), %rax            /* a[0]..               difference = a.value - b.value */
 	movq	8(%rsi), %r10           /* a[1] */
-	sbbq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	sbbq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
+	subq	(%rdx), %rax            /* a[0]..               difference = a.value - b.value */
+	sbbq	8(%rdx), %r10           /* a[1].. */
+	sbbq	16(%rdx), %r11          /* a[2].. */
 	sbbq	24(%rdx), %r9           /* a[3].. */
-	sbbq	%r8, %r8
-	sarq	$63, %r8                /*                      return difference + pick(difference.at_least(0), 0, P) */
-	btq	$63, %r8
-	sbbq	%r8, %r8                /* %v18 */
-	movl	%r8d, %ecx              /* %v19 */
+	sbbq	%r8, %r8                /* %v16 */
+	movl	%r8d, %ecx              /* %v17                 return difference + pick(difference.at_least(0), 0, P) */
 	movabsq	$0xffffffff00000001, %rdx
-	andq	%r8, %rdx               /* %v20 */
+	andq	%r8, %rdx               /* %v18 */
 	addq	%r8, %rax               /* a[0].. */
 	adcq	%rcx, %r10              /* a[1].. */
 	adcq	$0, %r11                /* a[2].. */
@@ -889,14 +880,14 @@ SYMBOL(p256_canon):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
+	movq	8(%rsi), %r11           /* a[1] */
 	subq	$-1, %rax               /* a[0]..               return a.value.reduce_once(P) */
 	movl	$0xffffffff, %r10d      /* 0xffffffff */
-	movq	8(%rsi), %r11           /* a[1] */
 	sbbq	%r10, %r11              /* a[1].. */
 	movq	16(%rsi), %r10          /* a[2] */
+	movq	24(%rsi), %r8           /* a[3] */
 	sbbq	$0, %r10                /* a[2].. */
 	movabsq	$0xffffffff00000001, %r9 /* 0xffffffff00000001 */
-	movq	24(%rsi), %r8           /* a[3] */
 	sbbq	%r9, %r8                /* a[3].. */
 	cmovcq	(%rsi), %rax            /* %v13 */
 	cmovcq	8(%rsi), %r11           /* %v14 */
@@ -1044,7 +1035,7 @@ SYMBOL(p256_to_mont):
 	movq	%r9, %r10               /* a[0].lo.. */
 	shlq	$32, %r10               /* a[0].lo..<< */
 	movq	%r9, %rsi               /* a[0].lo.. */
-	shrq	$32, %rsi               /* a[0].lo...high */
+	shrq	$32, %rsi               /* (a[0].lo..).high */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %r12              /* a[0].lo.hi.. */
 	mulq	%r9                     /* rdx=a[0].lo...hi rax=a[0].lo...lo */
@@ -1055,7 +1046,7 @@ SYMBOL(p256_to_mont):
 	movq	%rcx, %r10              /* a[0].lo.. */
 	shlq	$32, %r10               /* a[0].lo..<< */
 	movq	%rcx, %r9               /* a[0].lo.. */
-	shrq	$32, %r9                /* a[0].lo...high */
+	shrq	$32, %r9                /* (a[0].lo..).high */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %rsi              /* a[0].lo...hi.. */
 	mulq	%rcx                    /* rdx=a[0].lo...hi rax=a[0].lo...lo */
@@ -1066,7 +1057,7 @@ SYMBOL(p256_to_mont):
 	movq	%rbx, %r10              /* a[0].lo.. */
 	shlq	$32, %r10               /* a[0].lo..<< */
 	movq	%rbx, %r9               /* a[0].lo.. */
-	shrq	$32, %r9                /* a[0].lo...high */
+	shrq	$32, %r9                /* (a[0].lo..).high */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %rcx              /* a[0].lo...hi.. */
 	mulq	%rbx                    /* rdx=a[0].lo...hi rax=a[0].lo...lo */
@@ -1134,10 +1125,10 @@ SYMBOL(p256_from_mont):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %r10            /* a[0] */
+	movq	(%rsi), %r11            /* a[0] */
 	shlq	$32, %r10               /* a[0]<<               low = rest + ((q << 32) + (q * TOP << 128)) */
 	movabsq	$0xffffffff00000001, %rax
 	mulq	(%rsi)                  /* rdx=a[0].hi rax=a[0].lo */
-	movq	(%rsi), %r11            /* a[0] */
 	shrq	$32, %r11               /* a[0].high */
 	addq	8(%rsi), %r10           /* a[1].. */
 	adcq	16(%rsi), %r11          /* a[2].. */
@@ -1149,7 +1140,7 @@ SYMBOL(p256_from_mont):
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %rcx              /* a[0].hi.. */
 	mulq	%r10                    /* rdx=a[1]...hi rax=a[1]...lo */
-	shrq	$32, %r10               /* a[1]...high */
+	shrq	$32, %r10               /* (a[1]..).high */
 	addq	%r9, %r11               /* a[2].. */
 	adcq	%r10, %r8               /* a[3].. */
 	adcq	%rax, %rcx              /* a[0].hi.. */
@@ -1159,7 +1150,7 @@ SYMBOL(p256_from_mont):
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %r9               /* a[1]...hi.. */
 	mulq	%r11                    /* rdx=a[2]...hi rax=a[2]...lo */
-	shrq	$32, %r11               /* a[2]...high */
+	shrq	$32, %r11               /* (a[2]..).high */
 	addq	%r10, %r8               /* a[3].. */
 	adcq	%r11, %rcx              /* a[0].hi.. */
 	adcq	%rax, %r9               /* a[1]...hi.. */
@@ -1169,7 +1160,7 @@ SYMBOL(p256_from_mont):
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %r11              /* a[2]...hi.. */
 	mulq	%r8                     /* rdx=a[3]...hi rax=a[3]...lo */
-	shrq	$32, %r8                /* a[3]...high */
+	shrq	$32, %r8                /* (a[3]..).high */
 	addq	%r10, %rcx              /* a[0].hi.. */
 	adcq	%r8, %r9                /* a[1]...hi.. */
 	adcq	%rax, %r11              /* a[2]...hi.. */
@@ -1202,10 +1193,10 @@ SYMBOL(p256_to_bytes):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %r10            /* a[0] */
+	movq	(%rsi), %r11            /* a[0] */
 	shlq	$32, %r10               /* a[0]<<               low = rest + ((q << 32) + (q * TOP << 128)) */
 	movabsq	$0xffffffff00000001, %rax
 	mulq	(%rsi)                  /* rdx=a[0].hi rax=a[0].lo */
-	movq	(%rsi), %r11            /* a[0] */
 	shrq	$32, %r11               /* a[0].high */
 	addq	8(%rsi), %r10           /* a[1].. */
 	adcq	16(%rsi), %r11          /* a[2].. */
@@ -1217,7 +1208,7 @@ SYMBOL(p256_to_bytes):
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %rcx              /* a[0].hi.. */
 	mulq	%r10                    /* rdx=a[1]...hi rax=a[1]...lo */
-	shrq	$32, %r10               /* a[1]...high */
+	shrq	$32, %r10               /* (a[1]..).high */
 	addq	%r9, %r11               /* a[2].. */
 	adcq	%r10, %r8               /* a[3].. */
 	adcq	%rax, %rcx              /* a[0].hi.. */
@@ -1227,7 +1218,7 @@ SYMBOL(p256_to_bytes):
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %r9               /* a[1]...hi.. */
 	mulq	%r11                    /* rdx=a[2]...hi rax=a[2]...lo */
-	shrq	$32, %r11               /* a[2]...high */
+	shrq	$32, %r11               /* (a[2]..).high */
 	addq	%r10, %r8               /* a[3].. */
 	adcq	%r11, %rcx              /* a[0].hi.. */
 	adcq	%rax, %r9               /* a[1]...hi.. */
@@ -1237,7 +1228,7 @@ SYMBOL(p256_to_bytes):
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %r11              /* a[2]...hi.. */
 	mulq	%r8                     /* rdx=a[3]...hi rax=a[3]...lo */
-	shrq	$32, %r8                /* a[3]...high */
+	shrq	$32, %r8                /* (a[3]..).high */
 	addq	%r10, %rcx              /* a[0].hi.. */
 	adcq	%r8, %r9                /* a[1]...hi.. */
 	bswapq	%rcx                    /* %v40 */
@@ -1296,12 +1287,12 @@ SYMBOL(p256_from_bytes):
 	subq	$48, %rsp               /* slots */
 	.cfi_def_cfa_offset 104
 	movq	24(%rsi), %rax          /* s[3] */
-	bswapq	%rax                    /* s0                   def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
 	movq	16(%rsi), %r10          /* s[2] */
-	bswapq	%r10                    /* s1 */
 	movq	8(%rsi), %r11           /* s[1] */
-	bswapq	%r11                    /* s2 */
 	movq	(%rsi), %r9             /* s[0] */
+	bswapq	%rax                    /* s0                   def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
+	bswapq	%r10                    /* s1 */
+	bswapq	%r11                    /* s2 */
 	bswapq	%r9                     /* s3 */
 	movq	$0, %r8                 /* start                beyond = s.value.at_least(P) */
 	cmpq	$-1, %rax
@@ -1426,7 +1417,7 @@ SYMBOL(p256_from_bytes):
 	movq	%r14, %r9               /* .lo.. */
 	shlq	$32, %r9                /* .lo..<< */
 	movq	%r14, %rbx              /* .lo.. */
-	shrq	$32, %rbx               /* .lo...high */
+	shrq	$32, %rbx               /* (.lo..).high */
 	movq	%r14, %rax              /* .lo.. */
 	movq	%rdx, %r12              /* .lo.hi.. */
 	mulq	%rsi                    /* rdx=.lo...hi rax=.lo...lo */
@@ -1437,7 +1428,7 @@ SYMBOL(p256_from_bytes):
 	movq	%r15, %r9               /* .lo.. */
 	shlq	$32, %r9                /* .lo..<< */
 	movq	%r15, %rbx              /* .lo.. */
-	shrq	$32, %rbx               /* .lo...high */
+	shrq	$32, %rbx               /* (.lo..).high */
 	movq	%r15, %rax              /* .lo.. */
 	movq	%rdx, %r14              /* .lo...hi.. */
 	mulq	%rsi                    /* rdx=.lo...hi rax=.lo...lo */
@@ -1448,7 +1439,7 @@ SYMBOL(p256_from_bytes):
 	movq	%rbp, %r9               /* .lo.. */
 	shlq	$32, %r9                /* .lo..<< */
 	movq	%rbp, %rbx              /* .lo.. */
-	shrq	$32, %rbx               /* .lo...high */
+	shrq	$32, %rbx               /* (.lo..).high */
 	movq	%rbp, %rax              /* .lo.. */
 	movq	%rdx, %r15              /* .lo...hi.. */
 	mulq	%rsi                    /* rdx=.lo...hi rax=.lo...lo */
@@ -1529,14 +1520,14 @@ SYMBOL(p256_from_bytes):
 SYMBOL(p256_select):
 	.cfi_startproc
 	endbr64
-	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	(%rcx), %rax            /* b[0] */
-	cmovcq	(%rdx), %rax            /* %v14 */
 	movq	8(%rcx), %r10           /* b[1] */
-	cmovcq	8(%rdx), %r10           /* %v15 */
 	movq	16(%rcx), %r11          /* b[2] */
-	cmovcq	16(%rdx), %r11          /* %v16 */
 	movq	24(%rcx), %r9           /* b[3] */
+	negq	%rsi                    /*                      return pick(bit, a, b) */
+	cmovcq	(%rdx), %rax            /* %v14 */
+	cmovcq	8(%rdx), %r10           /* %v15 */
+	cmovcq	16(%rdx), %r11          /* %v16 */
 	cmovcq	24(%rdx), %r9           /* %v17 */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1568,14 +1559,14 @@ SYMBOL(p256_select):
 SYMBOL(p256_lookup):
 	.cfi_startproc
 	endbr64
-	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	movq	(%rsi), %rax            /* table[0] */
-	cmovncq	32(%rsi), %rax          /* %v68                 return pick(bit, a, b) */
 	movq	8(%rsi), %r10           /* table[1] */
-	cmovncq	40(%rsi), %r10          /* %v69 */
 	movq	16(%rsi), %r11          /* table[2] */
-	cmovncq	48(%rsi), %r11          /* %v70 */
 	movq	24(%rsi), %r9           /* table[3] */
+	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
+	cmovncq	32(%rsi), %rax          /* %v68                 return pick(bit, a, b) */
+	cmovncq	40(%rsi), %r10          /* %v69 */
+	cmovncq	48(%rsi), %r11          /* %v70 */
 	cmovncq	56(%rsi), %r9           /* %v71 */
 	cmpq	$2, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	cmovncq	64(%rsi), %rax          /* %v72                 return pick(bit, a, b) */
@@ -1705,12 +1696,12 @@ SYMBOL(p256_equal):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %rax            /* a[0] */
-	subq	(%rsi), %rax            /* a[0]..               return (a.value - b.value).is_zero() */
 	movq	8(%rdi), %r10           /* a[1] */
-	sbbq	8(%rsi), %r10           /* a[1].. */
 	movq	16(%rdi), %r11          /* a[2] */
-	sbbq	16(%rsi), %r11          /* a[2].. */
 	movq	24(%rdi), %r9           /* a[3] */
+	subq	(%rsi), %rax            /* a[0]..               return (a.value - b.value).is_zero() */
+	sbbq	8(%rsi), %r10           /* a[1].. */
+	sbbq	16(%rsi), %r11          /* a[2].. */
 	sbbq	24(%rsi), %r9           /* a[3].. */
 	sbbq	%r8, %r8                /* %v15 */
 	orq	%r10, %rax

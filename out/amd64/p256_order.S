@@ -91,8 +91,8 @@ SYMBOL(p256_order_mul):
 	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo */
 	mulxq	16(%rax), %rbx, %rcx    /* rcx=a[0]*b[2].hi rbx=a[0]*b[2].lo */
 	mulxq	24(%rax), %r12, %rbp    /* rbp=a[0]*b[3].hi r12=a[0]*b[3].lo */
-	addq	%r10, %r8               /* a[0]*b[1].lo.. */
 	movq	8(%rsi), %rdx           /* a[1] */
+	addq	%r10, %r8               /* a[0]*b[1].lo.. */
 	mulxq	(%rax), %r13, %r10      /* r10=a[1]*b[0].hi r13=a[1]*b[0].lo */
 	adcq	%r9, %rbx               /* a[0]*b[2].lo.. */
 	mulxq	8(%rax), %r14, %r9      /* r9=a[1]*b[1].hi r14=a[1]*b[1].lo */
@@ -323,10 +323,11 @@ SYMBOL(p256_order_sqr):
 	mulxq	24(%rsi), %rcx, %r8     /* r8=a[1]*a[3].hi rcx=a[1]*a[3].lo */
 	addq	%r11, %r10              /* a[1]*a[2].lo.. */
 	mulxq	(%rsi), %rbx, %r11      /* r11=a[0]*a[1].hi rbx=a[0]*a[1].lo */
-	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
+	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
 	mulxq	(%rsi), %rbp, %rcx      /* rcx=a[0]*a[3].hi rbp=a[0]*a[3].lo */
 	mulxq	16(%rsi), %r13, %r12    /* r12=a[2]*a[3].hi r13=a[2]*a[3].lo */
+	movq	(%rsi), %rdx            /* a[0] */
 	adcq	$0, %r8                 /* a[1]*a[3].hi.. */
 	addq	%r11, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rbp, %r10              /* a[1]*a[2].lo.. */
@@ -334,49 +335,48 @@ SYMBOL(p256_order_sqr):
 	adcq	%r13, %r8               /* a[1]*a[3].hi.. */
 	adcq	$0, %r12                /* a[2]*a[3].hi.. */
 	addq	%rbx, %rbx              /* a[0]*a[1].lo.. */
-	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	%rdx, %rcx, %r11        /* r11=a[0]*a[0].hi rcx=a[0]*a[0].lo */
+	movq	$0, %r11                /* start */
 	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
+	mulxq	%rdx, %rbp, %rcx        /* rcx=a[0]*a[0].hi rbp=a[0]*a[0].lo */
+	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%r10, %r10              /* a[1]*a[2].lo.. */
 	adcq	%rax, %rax              /* a[1]*a[2].hi.. */
-	movq	$0, %rbp                /* start */
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
-	movq	8(%rsi), %rdx           /* a[1] */
-	mulxq	%rdx, %r14, %r13        /* r13=a[1]*a[1].hi r14=a[1]*a[1].lo */
 	adcq	%r12, %r12              /* a[2]*a[3].hi.. */
-	adcq	$0, %rbp                /* %v41 */
-	addq	%r11, %rbx              /* a[0]*a[1].lo.. */
+	mulxq	%rdx, %r14, %r13        /* r13=a[1]*a[1].hi r14=a[1]*a[1].lo */
 	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	%rdx, %r15, %r11        /* r11=a[2]*a[2].hi r15=a[2]*a[2].lo */
+	adcq	$0, %r11                /* %v33 */
+	addq	%rcx, %rbx              /* a[0]*a[1].lo.. */
+	mulxq	%rdx, %r15, %rcx        /* rcx=a[2]*a[2].hi r15=a[2]*a[2].lo */
+	movq	24(%rsi), %rdx          /* a[3] */
 	adcq	%r14, %r9               /* a[0]*a[2].lo.. */
 	adcq	%r13, %r10              /* a[1]*a[2].lo.. */
-	movq	24(%rsi), %rdx          /* a[3] */
 	mulxq	%rdx, %rdx, %r13        /* r13=a[3]*a[3].hi rdx=a[3]*a[3].lo */
 	adcq	%r15, %rax              /* a[1]*a[2].hi.. */
-	adcq	%r11, %r8               /* a[1]*a[3].hi.. */
+	adcq	%rcx, %r8               /* a[1]*a[3].hi.. */
 	adcq	%rdx, %r12              /* a[2]*a[3].hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
-	mulxq	%rcx, %rsi, %r11        /* r11=a[0]*a[0].lo.hi rsi=a[0]*a[0].lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adcq	%r13, %rbp              /* a[3]*a[3].hi..       return reduced(a.value * a.value) */
+	mulxq	%rbp, %rsi, %rcx        /* rcx=a[0]*a[0].lo.hi rsi=a[0]*a[0].lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adcq	%r13, %r11              /* a[3]*a[3].hi..       return reduced(a.value * a.value) */
 	movabsq	$0x48c944087d74d2e4, %r13
-	imulq	%rcx, %r13              /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	addq	%r11, %r13              /* a[0]*a[0].lo.lo.. */
+	imulq	%rbp, %r13              /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	addq	%rcx, %r13              /* a[0]*a[0].lo.lo.. */
 	imulq	%rbx, %rdx
 	addq	%rdx, %r13              /* a[0]*a[0].lo.lo.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
-	mulxq	%rsi, %r14, %r11        /* a[0]*a[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
+	mulxq	%rsi, %r14, %rcx        /* a[0]*a[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
 	xorl	%r14d, %r14d            /* 0 */
 	movq	$-1, %r15               /* 0xffffffffffffffff */
-	adcxq	%r15, %rcx
+	adcxq	%r15, %rbp
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	movq	%rbp, (%rsp)            /* spill a[3]*a[3].hi.. */
-	mulxq	%rsi, %rbp, %rcx        /* a[0]*a[0].lo.lo.hi */
-	adcxq	%rbp, %rbx
-	adoxq	%r11, %rbx              /* a[0]*a[1].lo.. */
+	movq	%r11, (%rsp)            /* spill a[3]*a[3].hi.. */
+	mulxq	%rsi, %r11, %rbp        /* a[0]*a[0].lo.lo.hi */
+	adcxq	%r11, %rbx
+	adoxq	%rcx, %rbx              /* a[0]*a[1].lo.. */
 	movq	%rsi, %rdx              /* a[0]*a[0].lo.lo */
-	mulxq	%r15, %rbp, %r11        /* a[0]*a[0].lo.lo.hi */
-	adcxq	%rbp, %r9
-	adoxq	%rcx, %r9               /* a[0]*a[2].lo.. */
+	mulxq	%r15, %rcx, %r11        /* a[0]*a[0].lo.lo.hi */
+	adcxq	%rcx, %r9
+	adoxq	%rbp, %r9               /* a[0]*a[2].lo.. */
 	movabsq	$0xffffffff00000000, %rcx /* 0xffffffff00000000 */
 	mulxq	%rcx, %rdx, %rsi        /* a[0]*a[0].lo.lo.hi */
 	adcxq	%rdx, %r10
@@ -503,7 +503,7 @@ SYMBOL(p256_order_sqr):
  * args    out in rdi, a in rsi, n in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   72 bytes
+ * stack   88 bytes
  * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p256_order_square_n)
@@ -531,179 +531,166 @@ SYMBOL(p256_order_square_n):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	subq	$24, %rsp               /* slots */
-	.cfi_def_cfa_offset 80
+	subq	$40, %rsp               /* slots */
+	.cfi_def_cfa_offset 96
 	movq	(%rsi), %rax            /* a[0] */
 	movq	8(%rsi), %r10           /* a[1] */
 	movq	16(%rsi), %r11          /* a[2] */
 	movq	24(%rsi), %r9           /* a[3] */
 	movq	%rdi, (%rsp)            /* spill out */
 	testq	%rdx, %rdx
-	jz	LOCAL(square_n_none)
+	jz	LOCAL(square_n_join2)
 	movq	%rdx, 8(%rsp)           /* keep n */
-	movq	%rax, %r8               /* a[0] */
-	movq	%r10, %rsi              /* s1 */
+	movq	$-1, %r8                /* 0xffffffffffffffff */
+	movabsq	$0xf3b9cac2fc632551, %rcx /* 0xf3b9cac2fc632551 */
 LOCAL(square_n_loop3):
 	movq	%r11, %rdx              /* s2 */
-	mulxq	%rsi, %r10, %rax        /* rax=s1*s2.hi r10=s1*s2.lo return reduced(a.value * a.value) */
-	mulxq	%r8, %rdi, %rcx         /* rcx=s0*s2.hi rdi=s0*s2.lo */
-	movq	%rsi, %rdx              /* s1 */
-	mulxq	%r9, %rbp, %rbx         /* rbx=s1*s3.hi rbp=s1*s3.lo */
-	addq	%rcx, %r10              /* s1*s2.lo.. */
-	mulxq	%r8, %r12, %rcx         /* rcx=s0*s1.hi r12=s0*s1.lo */
-	adcq	%rbp, %rax              /* s1*s2.hi.. */
+	mulxq	%r10, %rdi, %rsi        /* rsi=s1*s2.hi rdi=s1*s2.lo return reduced(a.value * a.value) */
+	mulxq	%rax, %rbp, %rbx        /* rbx=s0*s2.hi rbp=s0*s2.lo */
+	movq	%r10, %rdx              /* s1 */
+	mulxq	%r9, %r13, %r12         /* r12=s1*s3.hi r13=s1*s3.lo */
+	addq	%rbx, %rdi              /* s1*s2.lo.. */
+	mulxq	%rax, %r14, %rbx        /* rbx=s0*s1.hi r14=s0*s1.lo */
+	adcq	%r13, %rsi              /* s1*s2.hi.. */
 	movq	%r9, %rdx               /* s3 */
-	mulxq	%r8, %r13, %rbp         /* rbp=s0*s3.hi r13=s0*s3.lo */
-	adcq	$0, %rbx                /* s1*s3.hi.. */
-	addq	%rcx, %rdi              /* s0*s2.lo.. */
-	adcq	%r13, %r10              /* s1*s2.lo.. */
-	mulxq	%r11, %r13, %rcx        /* rcx=s2*s3.hi r13=s2*s3.lo */
-	adcq	%rbp, %rax              /* s1*s2.hi.. */
-	adcq	%r13, %rbx              /* s1*s3.hi.. */
-	adcq	$0, %rcx                /* s2*s3.hi.. */
-	addq	%r12, %r12              /* s0*s1.lo.. */
-	movq	%r8, %rdx               /* s0 */
-	mulxq	%r8, %rbp, %r8          /* r8=s0*s0.hi rbp=s0*s0.lo */
-	adcq	%rdi, %rdi              /* s0*s2.lo.. */
-	adcq	%r10, %r10              /* s1*s2.lo.. */
-	adcq	%rax, %rax              /* s1*s2.hi.. */
-	adcq	%rbx, %rbx              /* s1*s3.hi.. */
-	adcq	%rcx, %rcx              /* s2*s3.hi.. */
-	movq	%rsi, %rdx              /* s1 */
-	mulxq	%rsi, %r13, %rsi        /* rsi=s1*s1.hi r13=s1*s1.lo */
+	mulxq	%rax, %r15, %r13        /* r13=s0*s3.hi r15=s0*s3.lo */
+	adcq	$0, %r12                /* s1*s3.hi.. */
+	addq	%rbx, %rbp              /* s0*s2.lo.. */
+	adcq	%r15, %rdi              /* s1*s2.lo.. */
+	mulxq	%r11, %r15, %rbx        /* rbx=s2*s3.hi r15=s2*s3.lo */
+	adcq	%r13, %rsi              /* s1*s2.hi.. */
+	adcq	%r15, %r12              /* s1*s3.hi.. */
+	adcq	$0, %rbx                /* s2*s3.hi.. */
+	addq	%r14, %r14              /* s0*s1.lo.. */
+	movq	$0, %r13                /* start */
+	adcq	%rbp, %rbp              /* s0*s2.lo.. */
+	adcq	%rdi, %rdi              /* s1*s2.lo.. */
+	adcq	%rsi, %rsi              /* s1*s2.hi.. */
+	adcq	%r12, %r12              /* s1*s3.hi.. */
+	adcq	%rbx, %rbx              /* s2*s3.hi.. */
+	adcq	$0, %r13                /* %v38 */
+	movq	%rax, %rdx              /* s0 */
+	mulxq	%rax, %r15, %rax        /* s0*s0.lo */
+	addq	%rax, %r14              /* s0*s1.lo.. */
+	movq	%r10, %rdx              /* s1 */
+	mulxq	%r10, %r10, %rax        /* s1*s1.hi */
+	adcq	%r10, %rbp              /* s0*s2.lo.. */
+	adcq	%rax, %rdi              /* s1*s2.lo.. */
 	movq	%r11, %rdx              /* s2 */
-	mulxq	%r11, %r14, %r11        /* r11=s2*s2.hi r14=s2*s2.lo */
+	mulxq	%r11, %r10, %rax        /* s2*s2.hi */
+	adcq	%r10, %rsi              /* s1*s2.hi.. */
 	movq	%r9, %rdx               /* s3 */
-	mulxq	%r9, %r15, %r9          /* r9=s3*s3.hi r15=s3*s3.lo */
-	movq	$0, %rdx
-	adcq	$0, %rdx                /* %v46 */
-	addq	%r8, %r12               /* s0*s1.lo.. */
-	adcq	%r13, %rdi              /* s0*s2.lo.. */
-	adcq	%rsi, %r10              /* s1*s2.lo.. */
-	adcq	%r14, %rax              /* s1*s2.hi.. */
-	adcq	%r11, %rbx              /* s1*s3.hi.. */
-	movq	%rdx, %r11              /* %v46 */
+	mulxq	%r9, %r11, %r10         /* r10=s3*s3.hi r11=s3*s3.lo */
+	adcq	%rax, %r12              /* s1*s3.hi.. */
+	adcq	%r11, %rbx              /* s2*s3.hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
-	mulxq	%rbp, %rsi, %r8         /* r8=s0*s0.lo.hi rsi=s0*s0.lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adcq	%r15, %rcx              /* s2*s3.hi..           return reduced(a.value * a.value) */
-	adcq	%r9, %r11               /* s3*s3.hi.. */
-	movabsq	$0x48c944087d74d2e4, %r9
-	imulq	%rbp, %r9               /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	addq	%r8, %r9                /* s0*s0.lo.lo.. */
-	imulq	%r12, %rdx
-	addq	%rdx, %r9               /* s0*s0.lo.lo.. */
-	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
-	mulxq	%rsi, %r13, %r8         /* s0*s0.lo.lo.hi       low = (low + q * N).divide_exact(2**128) */
-	xorl	%r13d, %r13d            /* 0 */
-	movq	$-1, %r14               /* 0xffffffffffffffff */
-	adcxq	%r14, %rbp
-	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%rsi, %r15, %rbp        /* s0*s0.lo.lo.hi */
-	adcxq	%r15, %r12
-	adoxq	%r8, %r12               /* s0*s1.lo.. */
-	movq	%rsi, %rdx              /* s0*s0.lo.lo */
-	mulxq	%r14, %r15, %r8         /* s0*s0.lo.lo.hi */
-	adcxq	%r15, %rdi
-	adoxq	%rbp, %rdi              /* s0*s2.lo.. */
-	movabsq	$0xffffffff00000000, %rbp /* 0xffffffff00000000 */
-	mulxq	%rbp, %rdx, %r15        /* s0*s0.lo.lo.hi */
-	adcxq	%rdx, %r10
-	adoxq	%r8, %r10               /* s1*s2.lo.. */
-	adcxq	%r13, %r15              /* s0*s0.lo.lo.hi.. */
-	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
-	mulxq	%r9, %rsi, %r8          /* s0*s0.lo.lo...hi */
-	adoxq	%r13, %r15              /* s0*s0.lo.lo.hi.. */
-	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%r9, %r13, %rsi         /* rsi=s0*s0.lo.lo...hi r13=s0*s0.lo.lo...lo */
-	movq	%r11, 16(%rsp)          /* spill s3*s3.hi.. */
-	xorl	%r11d, %r11d            /* 0 */
-	adcxq	%r14, %r12
-	adcxq	%r13, %rdi
-	adoxq	%r8, %rdi               /* s0*s2.lo.. */
-	movq	%r9, %rdx               /* s0*s0.lo.lo.. */
-	mulxq	%r14, %r12, %r8         /* s0*s0.lo.lo...hi */
-	adcxq	%r12, %r10
-	adoxq	%rsi, %r10              /* s1*s2.lo.. */
-	mulxq	%rbp, %r9, %r12         /* s0*s0.lo.lo...hi */
-	adcxq	%r9, %r15               /* s0*s0.lo.lo.hi.. */
-	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
-	mulxq	%rdi, %rsi, %r9         /* r9=s0*s2.lo...hi rsi=s0*s2.lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adoxq	%r8, %r15               /* s0*s0.lo.lo.hi..     low = (low + q * N).divide_exact(2**128) */
-	adcxq	%r11, %r12
-	adoxq	%r11, %r12              /* s0*s0.lo.lo...hi.. */
-	movabsq	$0x48c944087d74d2e4, %r11
-	imulq	%rdi, %r11              /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	addq	%r9, %r11               /* s0*s2.lo...lo.. */
-	imulq	%r10, %rdx
-	addq	%rdx, %r11              /* s0*s2.lo...lo.. */
-	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
-	mulxq	%rsi, %r13, %r9         /* s0*s2.lo...lo.hi     low = (low + q * N).divide_exact(2**128) */
-	xorl	%r8d, %r8d              /* 0 */
-	adcxq	%r14, %rdi
-	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%rsi, %r13, %rdi        /* s0*s2.lo...lo.hi */
-	adcxq	%r13, %r10
-	adoxq	%r9, %r10               /* s1*s2.lo.. */
-	movq	%rsi, %rdx              /* s0*s2.lo...lo */
-	mulxq	%r14, %r13, %r9         /* s0*s2.lo...lo.hi */
-	adcxq	%r13, %r15
-	adoxq	%rdi, %r15              /* s0*s0.lo.lo.hi.. */
-	mulxq	%rbp, %rdx, %rdi        /* s0*s2.lo...lo.hi */
-	adcxq	%rdx, %r12
-	adoxq	%r9, %r12               /* s0*s0.lo.lo...hi.. */
-	adcxq	%r8, %rdi               /* s0*s2.lo...lo.hi.. */
-	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
-	mulxq	%r11, %r13, %r9         /* s0*s2.lo...lo...hi */
-	adoxq	%r8, %rdi               /* s0*s2.lo...lo.hi.. */
-	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%r11, %rsi, %r8         /* r8=s0*s2.lo...lo...hi rsi=s0*s2.lo...lo...lo */
-	xorl	%r13d, %r13d            /* 0 */
-	adcxq	%r14, %r10
-	adcxq	%rsi, %r15
-	adoxq	%r9, %r15               /* s0*s0.lo.lo.hi.. */
-	movq	%r11, %rdx              /* s0*s2.lo...lo.. */
-	mulxq	%r14, %r9, %r10         /* s0*s2.lo...lo...hi */
-	adcxq	%r9, %r12
-	adoxq	%r8, %r12               /* s0*s0.lo.lo...hi.. */
-	mulxq	%rbp, %r11, %rdx        /* s0*s2.lo...lo...hi */
+	mulxq	%r15, %r11, %rax        /* rax=s0*s0.lo.hi r11=s0*s0.lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adcq	%r10, %r13              /* s3*s3.hi..           return reduced(a.value * a.value) */
+	movabsq	$0x48c944087d74d2e4, %r10
+	imulq	%r15, %r10              /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	addq	%rax, %r10              /* s0*s0.lo.lo.. */
+	imulq	%r14, %rdx
+	addq	%rdx, %r10              /* s0*s0.lo.lo.. */
+	movq	%r11, %rdx              /* s0*s0.lo.lo */
+	mulxq	%rcx, %r9, %rax         /* s0*s0.lo.lo.hi       low = (low + q * N).divide_exact(2**128) */
+	xorl	%r9d, %r9d              /* 0 */
+	adcxq	%r8, %r15
+	movabsq	$0xbce6faada7179e84, %r15 /* 0xbce6faada7179e84 */
+	movq	%r13, 16(%rsp)          /* spill s3*s3.hi.. */
+	movq	%rbx, 24(%rsp)          /* spill s2*s3.hi.. */
+	mulxq	%r15, %rbx, %r13        /* s0*s0.lo.lo.hi */
+	adcxq	%rbx, %r14
+	adoxq	%rax, %r14              /* s0*s1.lo.. */
+	mulxq	%r8, %rbx, %rax         /* s0*s0.lo.lo.hi */
+	adcxq	%rbx, %rbp
+	adoxq	%r13, %rbp              /* s0*s2.lo.. */
+	movabsq	$0xffffffff00000000, %rbx /* 0xffffffff00000000 */
+	mulxq	%rbx, %r11, %r13        /* s0*s0.lo.lo.hi */
 	adcxq	%r11, %rdi
-	adoxq	%r10, %rdi              /* s0*s2.lo...lo.hi.. */
-	adcxq	%r13, %rdx              /* s0*s2.lo...lo...hi.. */
-	movq	$0, %r10                /* start                return (low + high).reduce_once(N) */
-	adoxq	%r13, %rdx              /* s0*s2.lo...lo...hi.. low = (low + q * N).divide_exact(2**128) */
-	addq	%rax, %r15              /* s0*s0.lo.lo.hi..     return (low + high).reduce_once(N) */
-	adcq	%rbx, %r12              /* s0*s0.lo.lo...hi.. */
-	adcq	%rcx, %rdi              /* s0*s2.lo...lo.hi.. */
+	adoxq	%rax, %rdi              /* s1*s2.lo.. */
+	adcxq	%r9, %r13               /* s0*s0.lo.lo.hi.. */
+	movq	%r10, %rdx              /* s0*s0.lo.lo.. */
+	mulxq	%rcx, %r11, %rax        /* s0*s0.lo.lo...hi */
+	adoxq	%r9, %r13               /* s0*s0.lo.lo.hi.. */
+	mulxq	%r15, %r9, %r11         /* r11=s0*s0.lo.lo...hi r9=s0*s0.lo.lo...lo */
+	movq	%r12, 32(%rsp)          /* spill s1*s3.hi.. */
+	xorl	%r12d, %r12d            /* 0 */
+	adcxq	%r8, %r14
+	adcxq	%r9, %rbp
+	adoxq	%rax, %rbp              /* s0*s2.lo.. */
+	mulxq	%r8, %r9, %rax          /* s0*s0.lo.lo...hi */
+	adcxq	%r9, %rdi
+	adoxq	%r11, %rdi              /* s1*s2.lo.. */
+	mulxq	%rbx, %r10, %r14        /* s0*s0.lo.lo...hi */
+	adcxq	%r10, %r13              /* s0*s0.lo.lo.hi.. */
+	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
+	mulxq	%rbp, %r11, %r10        /* r10=s0*s2.lo...hi r11=s0*s2.lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adoxq	%rax, %r13              /* s0*s0.lo.lo.hi..     low = (low + q * N).divide_exact(2**128) */
+	adcxq	%r12, %r14
+	adoxq	%r12, %r14              /* s0*s0.lo.lo...hi.. */
+	movabsq	$0x48c944087d74d2e4, %rax
+	imulq	%rbp, %rax              /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	addq	%r10, %rax              /* s0*s2.lo...lo.. */
+	imulq	%rdi, %rdx
+	addq	%rdx, %rax              /* s0*s2.lo...lo.. */
+	movq	%r11, %rdx              /* s0*s2.lo...lo */
+	mulxq	%rcx, %r12, %r10        /* s0*s2.lo...lo.hi     low = (low + q * N).divide_exact(2**128) */
+	xorl	%r9d, %r9d              /* 0 */
+	adcxq	%r8, %rbp
+	mulxq	%r15, %r12, %rbp        /* s0*s2.lo...lo.hi */
+	adcxq	%r12, %rdi
+	adoxq	%r10, %rdi              /* s1*s2.lo.. */
+	mulxq	%r8, %r12, %r10         /* s0*s2.lo...lo.hi */
+	adcxq	%r12, %r13
+	adoxq	%rbp, %r13              /* s0*s0.lo.lo.hi.. */
+	mulxq	%rbx, %r11, %rbp        /* s0*s2.lo...lo.hi */
+	adcxq	%r11, %r14
+	adoxq	%r10, %r14              /* s0*s0.lo.lo...hi.. */
+	adcxq	%r9, %rbp               /* s0*s2.lo...lo.hi.. */
+	movq	%rax, %rdx              /* s0*s2.lo...lo.. */
+	mulxq	%rcx, %r12, %r10        /* s0*s2.lo...lo...hi */
+	adoxq	%r9, %rbp               /* s0*s2.lo...lo.hi.. */
+	mulxq	%r15, %r9, %r11         /* r11=s0*s2.lo...lo...hi r9=s0*s2.lo...lo...lo */
+	xorl	%r12d, %r12d            /* 0 */
+	adcxq	%r8, %rdi
+	adcxq	%r9, %r13
+	adoxq	%r10, %r13              /* s0*s0.lo.lo.hi.. */
+	mulxq	%r8, %r9, %r10          /* s0*s2.lo...lo...hi */
+	adcxq	%r9, %r14
+	adoxq	%r11, %r14              /* s0*s0.lo.lo...hi.. */
+	mulxq	%rbx, %rax, %rdx        /* s0*s2.lo...lo...hi */
+	adcxq	%rax, %rbp
+	adoxq	%r10, %rbp              /* s0*s2.lo...lo.hi.. */
+	adcxq	%r12, %rdx              /* s0*s2.lo...lo...hi.. */
+	movq	$0, %rdi                /* start                return (low + high).reduce_once(N) */
+	adoxq	%r12, %rdx              /* s0*s2.lo...lo...hi.. low = (low + q * N).divide_exact(2**128) */
+	addq	%rsi, %r13              /* s0*s0.lo.lo.hi..     return (low + high).reduce_once(N) */
+	adcq	32(%rsp), %r14          /* s0*s0.lo.lo...hi.. */
+	adcq	24(%rsp), %rbp          /* s0*s2.lo...lo.hi.. */
 	adcq	16(%rsp), %rdx          /* s0*s2.lo...lo...hi.. */
-	adcq	$0, %r10                /* %v149 */
-	movabsq	$0xf3b9cac2fc632551, %rax /* 0xf3b9cac2fc632551 */
-	movq	%r15, %r8               /* s0*s0.lo.lo.hi.. */
-	subq	%rax, %r8               /* s0*s0.lo.lo.hi.. */
-	movabsq	$0xbce6faada7179e84, %rcx /* 0xbce6faada7179e84 */
-	movq	%r12, %rsi              /* s0*s0.lo.lo...hi.. */
-	sbbq	%rcx, %rsi              /* s0*s0.lo.lo...hi.. */
-	movq	%rdi, %r11              /* s0*s2.lo...lo.hi.. */
+	adcq	$0, %rdi                /* %v149 */
+	movq	%r13, %rax              /* s0*s0.lo.lo.hi.. */
+	subq	%rcx, %rax              /* s0*s0.lo.lo.hi.. */
+	movq	%r14, %r10              /* s0*s0.lo.lo...hi.. */
+	sbbq	%r15, %r10              /* s0*s0.lo.lo...hi.. */
+	movq	%rbp, %r11              /* s0*s2.lo...lo.hi.. */
 	sbbq	$-1, %r11               /* s0*s2.lo...lo.hi.. */
 	movq	%rdx, %r9               /* s0*s2.lo...lo...hi.. */
-	sbbq	%rbp, %r9               /* s0*s2.lo...lo...hi.. */
-	sbbq	$0, %r10
-	cmovcq	%r15, %r8               /* %v156 */
-	cmovcq	%r12, %rsi              /* %v157 */
-	cmovcq	%rdi, %r11              /* %v158 */
+	sbbq	%rbx, %r9               /* s0*s2.lo...lo...hi.. */
+	sbbq	$0, %rdi
+	cmovcq	%r13, %rax              /* %v156 */
+	cmovcq	%r14, %r10              /* %v157 */
+	cmovcq	%rbp, %r11              /* %v158 */
 	cmovcq	%rdx, %r9               /* %v159 */
 	decq	8(%rsp)
 	jnz	LOCAL(square_n_loop3)
-	jmp	LOCAL(square_n_join2)
-LOCAL(square_n_none):
-	movq	%rax, %r8               /* a[0] */
-	movq	%r10, %rsi              /* a[1] */
 LOCAL(square_n_join2):
-	movq	(%rsp), %rax            /* out */
-	movq	%r8, (%rax)             /*                      return repeat(n, sqr, a) */
-	movq	%rsi, 8(%rax)
-	movq	%r11, 16(%rax)
-	movq	%r9, 24(%rax)
-	addq	$24, %rsp
+	movq	(%rsp), %r8             /* out */
+	movq	%rax, (%r8)             /*                      return repeat(n, sqr, a) */
+	movq	%r10, 8(%r8)
+	movq	%r11, 16(%r8)
+	movq	%r9, 24(%r8)
+	addq	$40, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -777,34 +764,31 @@ SYMBOL(p256_order_mul_small):
 	adcq	%rbp, %rbx              /* c*a[3].lo.. */
 	adcq	$0, %rdx                /* carry */
 	addq	%rax, %r9               /* c*a[1].lo.. */
-	movq	$1, %rax                /* start */
 	adcq	%r8, %rcx               /* c*a[2].lo.. */
 	adcq	$0, %rbx                /* c*a[3].lo.. */
-	adcq	$0, %r11                /* carry */
-	cmpq	$1, %rdx
-	sbbq	$0, %rax                /* %v39 */
+	adcq	$0, %r11
 	cmpq	$1, %r11
 	cmc
-	adcq	$0, %rax                /* %v41 */
-	movabsq	$0xf3b9cac2fc632551, %r11 /* 0xf3b9cac2fc632551 */
-	movq	%r10, %r8               /* c*a[0].lo.. */
-	subq	%r11, %r8               /* c*a[0].lo.. */
-	movabsq	$0xbce6faada7179e84, %r11 /* 0xbce6faada7179e84 */
-	movq	%r9, %rdx               /* c*a[1].lo.. */
-	sbbq	%r11, %rdx              /* c*a[1].lo.. */
-	movq	%rcx, %r11              /* c*a[2].lo.. */
-	sbbq	$-1, %r11               /* c*a[2].lo.. */
+	adcq	$0, %rdx                /* %v39 */
+	movabsq	$0xf3b9cac2fc632551, %rax /* 0xf3b9cac2fc632551 */
+	movq	%r10, %r11              /* c*a[0].lo.. */
+	subq	%rax, %r11              /* c*a[0].lo.. */
+	movabsq	$0xbce6faada7179e84, %rax /* 0xbce6faada7179e84 */
+	movq	%r9, %r8                /* c*a[1].lo.. */
+	sbbq	%rax, %r8               /* c*a[1].lo.. */
+	movq	%rcx, %rax              /* c*a[2].lo.. */
+	sbbq	$-1, %rax               /* c*a[2].lo.. */
 	movabsq	$0xffffffff00000000, %rsi /* 0xffffffff00000000 */
 	movq	%rbx, %rbp              /* c*a[3].lo.. */
 	sbbq	%rsi, %rbp              /* c*a[3].lo.. */
-	sbbq	$0, %rax
-	cmovcq	%r10, %r8               /* %v50 */
-	cmovcq	%r9, %rdx               /* %v51 */
-	cmovcq	%rcx, %r11              /* %v52 */
-	cmovcq	%rbx, %rbp              /* %v53 */
-	movq	%r8, (%rdi)             /*                      def mul_small(a: element, c: Small(2**32)) -> element: */
-	movq	%rdx, 8(%rdi)
-	movq	%r11, 16(%rdi)
+	sbbq	$0, %rdx
+	cmovcq	%r10, %r11              /* %v48 */
+	cmovcq	%r9, %r8                /* %v49 */
+	cmovcq	%rcx, %rax              /* %v50 */
+	cmovcq	%rbx, %rbp              /* %v51 */
+	movq	%r11, (%rdi)            /*                      def mul_small(a: element, c: Small(2**32)) -> element: */
+	movq	%r8, 8(%rdi)
+	movq	%rax, 16(%rdi)
 	movq	%rbp, 24(%rdi)
 	popq	%rbp                    /* restore */
 	.cfi_def_cfa_offset 16
@@ -842,12 +826,12 @@ SYMBOL(p256_order_add):
 	.cfi_def_cfa_offset 24
 	.cfi_offset %rbp, -24
 	movq	(%rsi), %rax            /* a[0] */
-	addq	(%rdx), %rax            /* a[0]..               return (a.value + b.value).reduce_once(N) */
 	movq	8(%rsi), %r10           /* a[1] */
-	adcq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	adcq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
+	addq	(%rdx), %rax            /* a[0]..               return (a.value + b.value).reduce_once(N) */
+	adcq	8(%rdx), %r10           /* a[1].. */
+	adcq	16(%rdx), %r11          /* a[2].. */
 	adcq	24(%rdx), %r9           /* a[3].. */
 	movq	$0, %r8
 	adcq	$0, %r8                 /* %v16 */
@@ -901,23 +885,20 @@ SYMBOL(p256_order_sub):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	subq	(%rdx), %rax            /* a[0]..               difference = a.value - b.value */
 	movq	8(%rsi), %r10           /* a[1] */
-	sbbq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	sbbq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
+	subq	(%rdx), %rax            /* a[0]..               difference = a.value - b.value */
+	sbbq	8(%rdx), %r10           /* a[1].. */
+	sbbq	16(%rdx), %r11          /* a[2].. */
 	sbbq	24(%rdx), %r9           /* a[3].. */
-	sbbq	%r8, %r8
-	sarq	$63, %r8                /*                      return difference + pick(difference.at_least(0), 0, N) */
-	btq	$63, %r8
-	sbbq	%r8, %r8                /* %v18 */
+	sbbq	%r8, %r8                /* %v16 */
 	movabsq	$0xf3b9cac2fc632551, %rcx
-	andq	%r8, %rcx               /* %v19 */
+	andq	%r8, %rcx               /* %v17                 return difference + pick(difference.at_least(0), 0, N) */
 	movabsq	$0xbce6faada7179e84, %rdx
-	andq	%r8, %rdx               /* %v21 */
+	andq	%r8, %rdx               /* %v19 */
 	movabsq	$0xffffffff00000000, %rsi
-	andq	%r8, %rsi               /* %v23 */
+	andq	%r8, %rsi               /* %v21 */
 	addq	%rcx, %rax              /* a[0].. */
 	adcq	%rdx, %r10              /* a[1].. */
 	adcq	%r8, %r11               /* a[2].. */
@@ -992,16 +973,16 @@ SYMBOL(p256_order_neg):
 SYMBOL(p256_order_canon):
 	.cfi_startproc
 	endbr64
-	movabsq	$0xf3b9cac2fc632551, %rax /* 0xf3b9cac2fc632551 */
 	movq	(%rsi), %r10            /* a[0] */
+	movq	8(%rsi), %r11           /* a[1] */
+	movabsq	$0xf3b9cac2fc632551, %rax /* 0xf3b9cac2fc632551 */
 	subq	%rax, %r10              /* a[0]..               return a.value.reduce_once(N) */
 	movabsq	$0xbce6faada7179e84, %rax /* 0xbce6faada7179e84 */
-	movq	8(%rsi), %r11           /* a[1] */
 	sbbq	%rax, %r11              /* a[1].. */
 	movq	16(%rsi), %rax          /* a[2] */
+	movq	24(%rsi), %r8           /* a[3] */
 	sbbq	$-1, %rax               /* a[2].. */
 	movabsq	$0xffffffff00000000, %r9 /* 0xffffffff00000000 */
-	movq	24(%rsi), %r8           /* a[3] */
 	sbbq	%r9, %r8                /* a[3].. */
 	cmovcq	(%rsi), %r10            /* %v14 */
 	cmovcq	8(%rsi), %r11           /* %v15 */
@@ -1416,8 +1397,8 @@ SYMBOL(p256_order_from_mont):
  * in      a: limbs below 2^64, the last one at most 2^64 - 2^32, the value below p
  * out     out: 32 bytes, one integer, big endian
  * args    out in rdi, a in rsi
- * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
- * saves   rbx rbp r12 r13 r14
+ * changes rax rcx rdx rsi r8 r9 r10 r11, flags
+ * saves   rbx rbp r12 r13 r14 r15
  * stack   48 bytes
  * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
  */
@@ -1443,8 +1424,9 @@ SYMBOL(p256_order_to_bytes):
 	pushq	%r14                    /* save */
 	.cfi_def_cfa_offset 48
 	.cfi_offset %r14, -48
-	subq	$8, %rsp                /* slots */
+	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
+	.cfi_offset %r15, -56
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	(%rsi), %r10, %rax      /* rax=a[0].hi r10=a[0].lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	movabsq	$0x48c944087d74d2e4, %r11
@@ -1480,9 +1462,8 @@ SYMBOL(p256_order_to_bytes):
 	movabsq	$0xffffffff00000000, %rdx /* 0xffffffff00000000 */
 	mulxq	%r11, %r13, %r11        /* r11=a[0].lo...hi r13=a[0].lo...lo */
 	xorl	%r14d, %r14d            /* 0 */
-	movq	%rdi, (%rsp)            /* spill out */
-	movq	$-1, %rdi               /* 0xffffffffffffffff */
-	adcxq	%rdi, %r8
+	movq	$-1, %r15               /* 0xffffffffffffffff */
+	adcxq	%r15, %r8
 	adcxq	%rcx, %rbx
 	adoxq	%rax, %rbx              /* a[2].. */
 	adcxq	%r12, %rbp
@@ -1503,11 +1484,11 @@ SYMBOL(p256_order_to_bytes):
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
 	mulxq	%r9, %rsi, %rcx         /* rcx=a[2]...lo.hi rsi=a[2]...lo.lo */
 	movq	%r9, %rdx               /* a[2]...lo */
-	mulxq	%rdi, %r13, %r12        /* r12=a[2]...lo.hi r13=a[2]...lo.lo */
+	mulxq	%r15, %r13, %r12        /* r12=a[2]...lo.hi r13=a[2]...lo.lo */
 	movabsq	$0xffffffff00000000, %r14 /* 0xffffffff00000000 */
 	mulxq	%r14, %rdx, %r9         /* r9=a[2]...lo.hi rdx=a[2]...lo.lo */
 	xorl	%r14d, %r14d            /* 0 */
-	adcxq	%rdi, %rbx
+	adcxq	%r15, %rbx
 	adcxq	%rsi, %rbp
 	adoxq	%rax, %rbp              /* a[3].. */
 	adcxq	%r13, %r10
@@ -1521,11 +1502,11 @@ SYMBOL(p256_order_to_bytes):
 	movabsq	$0xbce6faada7179e84, %rdx
 	mulxq	%r8, %rsi, %rcx         /* rcx=a[2]...lo...hi rsi=a[2]...lo...lo */
 	movq	%r8, %rdx               /* a[2]...lo.. */
-	mulxq	%rdi, %r12, %rbx        /* rbx=a[2]...lo...hi r12=a[2]...lo...lo */
+	mulxq	%r15, %r12, %rbx        /* rbx=a[2]...lo...hi r12=a[2]...lo...lo */
 	movabsq	$0xffffffff00000000, %r13
 	mulxq	%r13, %rdx, %r8         /* r8=a[2]...lo...hi rdx=a[2]...lo...lo */
 	xorl	%r13d, %r13d            /* 0 */
-	adcxq	%rdi, %rbp
+	adcxq	%r15, %rbp
 	adcxq	%rsi, %r10
 	adoxq	%rax, %r10              /* a[0].lo.hi.. */
 	adcxq	%r12, %r11
@@ -1534,17 +1515,17 @@ SYMBOL(p256_order_to_bytes):
 	adoxq	%rbx, %r9               /* a[2]...lo.hi.. */
 	adcxq	%r13, %r8
 	adoxq	%r13, %r8               /* a[2]...lo...hi.. */
-	bswapq	%r10                    /* %v97 */
-	movq	(%rsp), %rax            /* out */
-	movq	%r10, 24(%rax)
+	bswapq	%r10
+	movq	%r10, 24(%rdi)
 	bswapq	%r11
-	movq	%r11, 16(%rax)
+	movq	%r11, 16(%rdi)
 	bswapq	%r9
-	movq	%r9, 8(%rax)
+	movq	%r9, 8(%rdi)
 	bswapq	%r8
-	movq	%r8, (%rax)
-	addq	$8, %rsp
+	movq	%r8, (%rdi)
+	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
+	.cfi_restore %r15
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
 	.cfi_restore %r14
@@ -1607,12 +1588,12 @@ SYMBOL(p256_order_from_bytes):
 	subq	$32, %rsp               /* slots */
 	.cfi_def_cfa_offset 88
 	movq	24(%rsi), %rdx          /* s[3] */
-	bswapq	%rdx                    /* s0                   def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
 	movq	16(%rsi), %rax          /* s[2] */
-	bswapq	%rax                    /* s1 */
 	movq	8(%rsi), %r10           /* s[1] */
-	bswapq	%r10                    /* s2 */
 	movq	(%rsi), %r11            /* s[0] */
+	bswapq	%rdx                    /* s0                   def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
+	bswapq	%rax                    /* s1 */
+	bswapq	%r10                    /* s2 */
 	bswapq	%r11                    /* s3 */
 	movq	$0, %r9                 /* start                beyond = s.value.at_least(N) */
 	movabsq	$0xf3b9cac2fc632551, %r8 /* 0xf3b9cac2fc632551 */
@@ -1639,41 +1620,41 @@ SYMBOL(p256_order_from_bytes):
 	movq	%r9, (%rsp)             /* spill carry */
 	movabsq	$0x2845b2392b6bec59, %r9 /* 0x2845b2392b6bec59 */
 	movq	%rdi, 8(%rsp)           /* spill out */
-	mulxq	%r9, %rsi, %rdi         /* rdi=.hi rsi=.lo */
+	mulxq	%r9, %rdi, %rsi         /* rsi=.hi rdi=.lo */
 	addq	%rbp, %r15              /* .lo.. */
 	movabsq	$0x66e12d94f3d95620, %rbp /* 0x66e12d94f3d95620 */
 	mulxq	%rbp, %rcx, %rdx        /* rdx=.hi rcx=.lo */
-	adcq	%r14, %rsi              /* .lo.. */
-	adcq	%rdi, %rcx              /* .lo.. */
-	movq	%rdx, %rdi              /* .hi */
+	adcq	%r14, %rdi              /* .lo.. */
+	adcq	%rsi, %rcx              /* .lo.. */
+	movq	%rdx, %rsi              /* .hi */
 	movq	%rax, %rdx              /* %v21 */
 	mulxq	%rbx, %r8, %r14         /* r14=.hi r8=.lo */
-	adcq	$0, %rdi                /* .hi.. */
+	adcq	$0, %rsi                /* .hi.. */
 	movq	%r12, 16(%rsp)          /* spill .lo */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%r8, %r15               /* .lo.. */
 	movq	%r15, 24(%rsp)          /* spill .lo.. */
 	mulxq	%r13, %r15, %r8         /* .hi */
-	adcxq	%r15, %rsi
-	adoxq	%r14, %rsi              /* .lo.. */
+	adcxq	%r15, %rdi
+	adoxq	%r14, %rdi              /* .lo.. */
 	mulxq	%r9, %r15, %r14         /* .hi */
 	adcxq	%r15, %rcx
 	adoxq	%r8, %rcx               /* .lo.. */
 	mulxq	%rbp, %r8, %rax         /* .hi */
-	adcxq	%r8, %rdi
-	adoxq	%r14, %rdi              /* .hi.. */
+	adcxq	%r8, %rsi
+	adoxq	%r14, %rsi              /* .hi.. */
 	adcxq	%r12, %rax              /* .hi.. */
 	movq	%r10, %rdx              /* %v22 */
 	mulxq	%rbx, %r14, %r8         /* r8=.hi r14=.lo */
 	adoxq	%r12, %rax              /* .hi.. */
 	xorl	%r12d, %r12d            /* 0 */
-	adcxq	%r14, %rsi              /* .lo.. */
+	adcxq	%r14, %rdi              /* .lo.. */
 	mulxq	%r13, %r15, %r14        /* .hi */
 	adcxq	%r15, %rcx
 	adoxq	%r8, %rcx               /* .lo.. */
 	mulxq	%r9, %r15, %r8          /* .hi */
-	adcxq	%r15, %rdi
-	adoxq	%r14, %rdi              /* .hi.. */
+	adcxq	%r15, %rsi
+	adoxq	%r14, %rsi              /* .hi.. */
 	mulxq	%rbp, %rdx, %r10        /* .hi */
 	adcxq	%rdx, %rax
 	adoxq	%r8, %rax               /* .hi.. */
@@ -1684,8 +1665,8 @@ SYMBOL(p256_order_from_bytes):
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%rbx, %rcx              /* .lo.. */
 	mulxq	%r13, %r13, %rbx        /* .hi */
-	adcxq	%r13, %rdi
-	adoxq	%r8, %rdi               /* .hi.. */
+	adcxq	%r13, %rsi
+	adoxq	%r8, %rsi               /* .hi.. */
 	mulxq	%r9, %r8, %r9           /* .hi */
 	adcxq	%r8, %rax
 	adoxq	%rbx, %rax              /* .hi.. */
@@ -1712,8 +1693,8 @@ SYMBOL(p256_order_from_bytes):
 	adoxq	%r9, %r13               /* .lo.. */
 	movq	$-1, %rdx               /* 0xffffffffffffffff */
 	mulxq	%r8, %r14, %r9          /* .lo.lo.hi */
-	adcxq	%r14, %rsi
-	adoxq	%r12, %rsi              /* .lo.. */
+	adcxq	%r14, %rdi
+	adoxq	%r12, %rdi              /* .lo.. */
 	movabsq	$0xffffffff00000000, %rdx /* 0xffffffff00000000 */
 	mulxq	%r8, %r12, %r8          /* .lo.lo.hi */
 	adcxq	%r12, %rcx
@@ -1727,8 +1708,8 @@ SYMBOL(p256_order_from_bytes):
 	adcxq	%r12, %r13
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
 	mulxq	%rbx, %r14, %r13        /* .lo.lo...hi */
-	adcxq	%r14, %rsi
-	adoxq	%r9, %rsi               /* .lo.. */
+	adcxq	%r14, %rdi
+	adoxq	%r9, %rdi               /* .lo.. */
 	movq	%rbx, %rdx              /* .lo.lo.. */
 	mulxq	%r12, %r14, %r9         /* .lo.lo...hi */
 	adcxq	%r14, %rcx
@@ -1739,34 +1720,34 @@ SYMBOL(p256_order_from_bytes):
 	adoxq	%r9, %r8                /* .lo.lo.hi.. */
 	adcxq	%rbp, %rbx              /* .lo.lo...hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
-	mulxq	%rsi, %r14, %r9         /* r9=.lo...hi r14=.lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	mulxq	%rdi, %r14, %r9         /* r9=.lo...hi r14=.lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	adoxq	%rbp, %rbx              /* .lo.lo...hi..        low = (low + q * N).divide_exact(2**128) */
 	movabsq	$0x48c944087d74d2e4, %rbp
-	imulq	%rsi, %rbp              /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	imulq	%rdi, %rbp              /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	addq	%r9, %rbp               /* .lo...lo.. */
 	imulq	%rcx, %rdx
 	addq	%rdx, %rbp              /* .lo...lo.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%r14, %r15, %r9         /* .lo...lo.hi          low = (low + q * N).divide_exact(2**128) */
 	xorl	%r15d, %r15d            /* 0 */
-	adcxq	%r12, %rsi
+	adcxq	%r12, %rdi
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
 	movq	%r11, 16(%rsp)          /* spill .hi.. */
-	mulxq	%r14, %r11, %rsi        /* .lo...lo.hi */
+	mulxq	%r14, %r11, %rdi        /* .lo...lo.hi */
 	adcxq	%r11, %rcx
 	adoxq	%r9, %rcx               /* .lo.. */
 	movq	%r14, %rdx              /* .lo...lo */
 	mulxq	%r12, %r9, %r11         /* .lo...lo.hi */
 	adcxq	%r9, %r8
-	adoxq	%rsi, %r8               /* .lo.lo.hi.. */
+	adoxq	%rdi, %r8               /* .lo.lo.hi.. */
 	mulxq	%r13, %rdx, %r9         /* .lo...lo.hi */
 	adcxq	%rdx, %rbx
 	adoxq	%r11, %rbx              /* .lo.lo...hi.. */
 	adcxq	%r15, %r9
 	adoxq	%r15, %r9               /* .lo...lo.hi.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
-	mulxq	%rbp, %rsi, %r11        /* .lo...lo...hi */
-	xorl	%esi, %esi              /* 0 */
+	mulxq	%rbp, %rdi, %r11        /* .lo...lo...hi */
+	xorl	%edi, %edi              /* 0 */
 	adcxq	%r12, %rcx
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
 	mulxq	%rbp, %r14, %rcx        /* .lo...lo...hi */
@@ -1779,10 +1760,10 @@ SYMBOL(p256_order_from_bytes):
 	mulxq	%r13, %rdx, %rcx        /* .lo...lo...hi */
 	adcxq	%rdx, %r9
 	adoxq	%r11, %r9               /* .lo...lo.hi.. */
-	adcxq	%rsi, %rcx              /* .lo...lo...hi.. */
+	adcxq	%rdi, %rcx              /* .lo...lo...hi.. */
 	movq	$0, %r11                /* start                return (low + high).reduce_once(N) */
-	adoxq	%rsi, %rcx              /* .lo...lo...hi..      low = (low + q * N).divide_exact(2**128) */
-	addq	%rdi, %r8               /* .lo.lo.hi..          return (low + high).reduce_once(N) */
+	adoxq	%rdi, %rcx              /* .lo...lo...hi..      low = (low + q * N).divide_exact(2**128) */
+	addq	%rsi, %r8               /* .lo.lo.hi..          return (low + high).reduce_once(N) */
 	adcq	%rax, %rbx              /* .lo.lo...hi.. */
 	adcq	%r10, %r9               /* .lo...lo.hi.. */
 	adcq	16(%rsp), %rcx          /* .lo...lo...hi.. */
@@ -1799,13 +1780,13 @@ SYMBOL(p256_order_from_bytes):
 	sbbq	%r13, %rsi              /* .lo...lo...hi.. */
 	movq	$0, %rdi                /* start                return reduced(pick(beyond, 0, s.value) * (2**512 % N)), 1 - beyond */
 	sbbq	$0, %r11                /*                      return (low + high).reduce_once(N) */
+	movq	8(%rsp), %r11           /* out */
 	cmovcq	%r8, %r10               /* %v192 */
 	cmovcq	%rbx, %rdx              /* %v193 */
 	cmovcq	%r9, %rax               /* %v194 */
 	cmovcq	%rcx, %rsi              /* %v195 */
 	cmpq	$1, (%rsp)              /*                      return reduced(pick(beyond, 0, s.value) * (2**512 % N)), 1 - beyond */
 	adcq	$0, %rdi                /* %v196 */
-	movq	8(%rsp), %r11           /* out */
 	movq	%r10, (%r11)            /*                      def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
 	movq	%rdx, 8(%r11)
 	movq	%rax, 16(%r11)
@@ -1857,14 +1838,14 @@ SYMBOL(p256_order_from_bytes):
 SYMBOL(p256_order_select):
 	.cfi_startproc
 	endbr64
-	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	(%rcx), %rax            /* b[0] */
-	cmovcq	(%rdx), %rax            /* %v14 */
 	movq	8(%rcx), %r10           /* b[1] */
-	cmovcq	8(%rdx), %r10           /* %v15 */
 	movq	16(%rcx), %r11          /* b[2] */
-	cmovcq	16(%rdx), %r11          /* %v16 */
 	movq	24(%rcx), %r9           /* b[3] */
+	negq	%rsi                    /*                      return pick(bit, a, b) */
+	cmovcq	(%rdx), %rax            /* %v14 */
+	cmovcq	8(%rdx), %r10           /* %v15 */
+	cmovcq	16(%rdx), %r11          /* %v16 */
 	cmovcq	24(%rdx), %r9           /* %v17 */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1896,14 +1877,14 @@ SYMBOL(p256_order_select):
 SYMBOL(p256_order_lookup):
 	.cfi_startproc
 	endbr64
-	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	movq	(%rsi), %rax            /* table[0] */
-	cmovncq	32(%rsi), %rax          /* %v68                 return pick(bit, a, b) */
 	movq	8(%rsi), %r10           /* table[1] */
-	cmovncq	40(%rsi), %r10          /* %v69 */
 	movq	16(%rsi), %r11          /* table[2] */
-	cmovncq	48(%rsi), %r11          /* %v70 */
 	movq	24(%rsi), %r9           /* table[3] */
+	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
+	cmovncq	32(%rsi), %rax          /* %v68                 return pick(bit, a, b) */
+	cmovncq	40(%rsi), %r10          /* %v69 */
+	cmovncq	48(%rsi), %r11          /* %v70 */
 	cmovncq	56(%rsi), %r9           /* %v71 */
 	cmpq	$2, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	cmovncq	64(%rsi), %rax          /* %v72                 return pick(bit, a, b) */
@@ -2033,12 +2014,12 @@ SYMBOL(p256_order_equal):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %rax            /* a[0] */
-	subq	(%rsi), %rax            /* a[0]..               return (a.value - b.value).is_zero() */
 	movq	8(%rdi), %r10           /* a[1] */
-	sbbq	8(%rsi), %r10           /* a[1].. */
 	movq	16(%rdi), %r11          /* a[2] */
-	sbbq	16(%rsi), %r11          /* a[2].. */
 	movq	24(%rdi), %r9           /* a[3] */
+	subq	(%rsi), %rax            /* a[0]..               return (a.value - b.value).is_zero() */
+	sbbq	8(%rsi), %r10           /* a[1].. */
+	sbbq	16(%rsi), %r11          /* a[2].. */
 	sbbq	24(%rsi), %r9           /* a[3].. */
 	sbbq	%r8, %r8                /* %v15 */
 	orq	%r10, %rax
@@ -2063,7 +2044,7 @@ SYMBOL(p256_order_equal):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp
- * stack   424 bytes, with what it calls
+ * stack   440 bytes, with what it calls
  */
 	.globl	SYMBOL(p256_order_invert)
 	HIDDEN(p256_order_invert)

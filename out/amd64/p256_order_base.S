@@ -96,8 +96,8 @@ SYMBOL(p256_order_mul):
 	addq	%r9, %r8                /* a[0]*b[1].lo.. */
 	adcq	%rcx, %rbx              /* a[0]*b[2].lo.. */
 	adcq	%rax, %rbp              /* a[0]*b[3].lo.. */
-	adcq	$0, %rdx                /* a[0]*b[3].hi.. */
 	movq	8(%rsi), %rax           /* a[1] */
+	adcq	$0, %rdx                /* a[0]*b[3].hi.. */
 	movq	%rdx, %r9               /* a[0]*b[3].hi.. */
 	mulq	(%r10)                  /* rdx=a[1]*b[0].hi rax=a[1]*b[0].lo */
 	movq	%rax, %rcx              /* a[1]*b[0].lo */
@@ -116,12 +116,12 @@ SYMBOL(p256_order_mul):
 	adcq	%r13, %rbx              /* a[0]*b[2].lo.. */
 	adcq	8(%rsp), %rbp           /* a[0]*b[3].lo.. */
 	adcq	%rax, %r9               /* a[0]*b[3].hi.. */
+	movq	16(%rsi), %rax          /* a[2] */
 	adcq	$0, %rdx                /* a[1]*b[3].hi.. */
 	addq	%r12, %rbx              /* a[0]*b[2].lo.. */
 	adcq	(%rsp), %rbp            /* a[0]*b[3].lo.. */
 	adcq	16(%rsp), %r9           /* a[0]*b[3].hi.. */
 	adcq	$0, %rdx                /* a[1]*b[3].hi.. */
-	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, %rcx              /* a[1]*b[3].hi.. */
 	mulq	(%r10)                  /* rdx=a[2]*b[0].hi rax=a[2]*b[0].lo */
 	movq	%rax, %r12              /* a[2]*b[0].lo */
@@ -140,12 +140,12 @@ SYMBOL(p256_order_mul):
 	adcq	(%rsp), %rbp            /* a[0]*b[3].lo.. */
 	adcq	16(%rsp), %r9           /* a[0]*b[3].hi.. */
 	adcq	%rax, %rcx              /* a[1]*b[3].hi.. */
+	movq	24(%rsi), %rax          /* a[3] */
 	adcq	$0, %rdx                /* a[2]*b[3].hi.. */
 	addq	%r13, %rbp              /* a[0]*b[3].lo.. */
 	adcq	8(%rsp), %r9            /* a[0]*b[3].hi.. */
 	adcq	24(%rsp), %rcx          /* a[1]*b[3].hi.. */
 	adcq	$0, %rdx                /* a[2]*b[3].hi.. */
-	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, %r12              /* a[2]*b[3].hi.. */
 	mulq	(%r10)                  /* rdx=a[3]*b[0].hi rax=a[3]*b[0].lo */
 	movq	%rax, %r13              /* a[3]*b[0].lo */
@@ -366,8 +366,8 @@ SYMBOL(p256_order_sqr):
 	mulq	24(%rsi)                /* rdx=a[1]*a[3].hi rax=a[1]*a[3].lo */
 	addq	%r8, %r10               /* a[1]*a[2].lo.. */
 	adcq	%rax, %r11              /* a[1]*a[2].hi.. */
-	adcq	$0, %rdx                /* a[1]*a[3].hi.. */
 	movq	(%rsi), %rax            /* a[0] */
+	adcq	$0, %rdx                /* a[1]*a[3].hi.. */
 	movq	%rdx, %r8               /* a[1]*a[3].hi.. */
 	mulq	8(%rsi)                 /* rdx=a[0]*a[1].hi rax=a[0]*a[1].lo */
 	movq	%rax, %rcx              /* a[0]*a[1].lo */
@@ -382,6 +382,7 @@ SYMBOL(p256_order_sqr):
 	adcq	%rbp, %r10              /* a[1]*a[2].lo.. */
 	adcq	%r12, %r11              /* a[1]*a[2].hi.. */
 	adcq	%rax, %r8               /* a[1]*a[3].hi.. */
+	movq	(%rsi), %rax            /* a[0] */
 	adcq	$0, %rdx                /* a[2]*a[3].hi.. */
 	addq	%rcx, %rcx              /* a[0]*a[1].lo.. */
 	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
@@ -390,8 +391,7 @@ SYMBOL(p256_order_sqr):
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
 	adcq	%rdx, %rdx              /* a[2]*a[3].hi.. */
 	movq	$0, %rbx
-	adcq	$0, %rbx                /* carry */
-	movq	(%rsi), %rax            /* a[0] */
+	adcq	$0, %rbx                /* %v33 */
 	movq	%rdx, %rbp              /* a[2]*a[3].hi.. */
 	mulq	%rax                    /* rdx=a[0]*a[0].hi rax=a[0]*a[0].lo */
 	movq	%rax, %r12              /* a[0]*a[0].lo */
@@ -406,24 +406,21 @@ SYMBOL(p256_order_sqr):
 	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, 24(%rsp)          /* spill a[2]*a[2].hi */
 	mulq	%rax                    /* rdx=a[3]*a[3].hi rax=a[3]*a[3].lo */
-	cmpq	$1, %rbx
-	movq	$1, %rsi
-	sbbq	$0, %rsi                /* %v43 */
 	addq	%r13, %rcx              /* a[0]*a[1].lo.. */
 	adcq	(%rsp), %r9             /* a[0]*a[2].lo.. */
 	adcq	8(%rsp), %r10           /* a[1]*a[2].lo.. */
 	adcq	16(%rsp), %r11          /* a[1]*a[2].hi.. */
 	adcq	24(%rsp), %r8           /* a[1]*a[3].hi.. */
 	adcq	%rax, %rbp              /* a[2]*a[3].hi.. */
-	adcq	%rdx, %rsi              /* a[3]*a[3].hi.. */
+	adcq	%rdx, %rbx              /* a[3]*a[3].hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rax
 	mulq	%r12                    /* rdx=a[0]*a[0].lo.hi rax=a[0]*a[0].lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %rbx
-	imulq	%r12, %rbx
-	addq	%rdx, %rbx              /* a[0]*a[0].lo.lo.. */
+	movabsq	$0x48c944087d74d2e4, %rsi
+	imulq	%r12, %rsi
+	addq	%rdx, %rsi              /* a[0]*a[0].lo.lo.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx
 	imulq	%rcx, %rdx
-	addq	%rdx, %rbx              /* a[0]*a[0].lo.lo.. */
+	addq	%rdx, %rsi              /* a[0]*a[0].lo.lo.. */
 	movabsq	$0xf3b9cac2fc632551, %r13 /* 0xf3b9cac2fc632551 */
 	movq	%rax, (%rsp)            /* spill a[0]*a[0].lo.lo */
 	mulq	%r13                    /* a[0]*a[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
@@ -447,20 +444,20 @@ SYMBOL(p256_order_sqr):
 	adcq	24(%rsp), %r9           /* a[0]*a[2].lo.. */
 	adcq	40(%rsp), %r10          /* a[1]*a[2].lo.. */
 	adcq	$0, %rdx                /* a[0]*a[0].lo.lo.hi.. */
-	movq	%rbx, %rax              /* a[0]*a[0].lo.lo.. */
+	movq	%rsi, %rax              /* a[0]*a[0].lo.lo.. */
 	movq	%rdx, %r12              /* a[0]*a[0].lo.lo.hi.. */
 	mulq	%r13                    /* .hi */
 	movabsq	$0xbce6faada7179e84, %rax /* 0xbce6faada7179e84 */
 	movq	%rdx, (%rsp)            /* spill .hi */
-	mulq	%rbx                    /* rdx=.hi rax=.lo */
+	mulq	%rsi                    /* rdx=.hi rax=.lo */
 	movq	%rax, 8(%rsp)           /* spill .lo */
 	movq	$-1, %rax               /* 0xffffffffffffffff */
 	movq	%rdx, 16(%rsp)          /* spill .hi */
-	mulq	%rbx                    /* rdx=.hi rax=.lo */
+	mulq	%rsi                    /* rdx=.hi rax=.lo */
 	movq	%rax, 24(%rsp)          /* spill .lo */
 	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
 	movq	%rdx, 32(%rsp)          /* spill .hi */
-	mulq	%rbx                    /* rdx=.hi rax=.lo */
+	mulq	%rsi                    /* rdx=.hi rax=.lo */
 	negq	%rcx
 	adcq	8(%rsp), %r9            /* a[0]*a[2].lo.. */
 	adcq	24(%rsp), %r10          /* a[1]*a[2].lo.. */
@@ -473,12 +470,12 @@ SYMBOL(p256_order_sqr):
 	movabsq	$0xccd1c8aaee00bc4f, %rax /* 0xccd1c8aaee00bc4f */
 	movq	%rdx, %rcx              /* .hi.. */
 	mulq	%r9                     /* rdx=a[0]*a[2].lo...hi rax=a[0]*a[2].lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %rbx
-	imulq	%r9, %rbx
-	addq	%rdx, %rbx              /* a[0]*a[2].lo...lo.. */
+	movabsq	$0x48c944087d74d2e4, %rsi
+	imulq	%r9, %rsi
+	addq	%rdx, %rsi              /* a[0]*a[2].lo...lo.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx
 	imulq	%r10, %rdx
-	addq	%rdx, %rbx              /* a[0]*a[2].lo...lo.. */
+	addq	%rdx, %rsi              /* a[0]*a[2].lo...lo.. */
 	movq	%rax, (%rsp)            /* spill a[0]*a[2].lo...lo */
 	mulq	%r13                    /* .hi                  low = (low + q * N).divide_exact(2**128) */
 	movabsq	$0xbce6faada7179e84, %rax /* 0xbce6faada7179e84 */
@@ -501,20 +498,20 @@ SYMBOL(p256_order_sqr):
 	adcq	24(%rsp), %r12          /* a[0]*a[0].lo.lo.hi.. */
 	adcq	40(%rsp), %rcx          /* .hi.. */
 	adcq	$0, %rdx                /* .hi.. */
-	movq	%rbx, %rax              /* a[0]*a[2].lo...lo.. */
+	movq	%rsi, %rax              /* a[0]*a[2].lo...lo.. */
 	movq	%rdx, %r9               /* .hi.. */
 	mulq	%r13                    /* .hi */
 	movabsq	$0xbce6faada7179e84, %rax /* 0xbce6faada7179e84 */
 	movq	%rdx, (%rsp)            /* spill .hi */
-	mulq	%rbx                    /* rdx=.hi rax=.lo */
+	mulq	%rsi                    /* rdx=.hi rax=.lo */
 	movq	%rax, 8(%rsp)           /* spill .lo */
 	movq	$-1, %rax               /* 0xffffffffffffffff */
 	movq	%rdx, 16(%rsp)          /* spill .hi */
-	mulq	%rbx                    /* rdx=.hi rax=.lo */
+	mulq	%rsi                    /* rdx=.hi rax=.lo */
 	movq	%rax, 24(%rsp)          /* spill .lo */
 	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
 	movq	%rdx, 32(%rsp)          /* spill .hi */
-	mulq	%rbx                    /* rdx=.hi rax=.lo */
+	mulq	%rsi                    /* rdx=.hi rax=.lo */
 	negq	%r10
 	adcq	8(%rsp), %r12           /* a[0]*a[0].lo.lo.hi.. */
 	adcq	24(%rsp), %rcx          /* .hi.. */
@@ -527,9 +524,9 @@ SYMBOL(p256_order_sqr):
 	addq	%r11, %r12              /* a[0]*a[0].lo.lo.hi.. return (low + high).reduce_once(N) */
 	adcq	%r8, %rcx               /* .hi.. */
 	adcq	%rbp, %r9               /* .hi.. */
-	adcq	%rsi, %rdx              /* .hi.. */
+	adcq	%rbx, %rdx              /* .hi.. */
 	movq	$0, %rax
-	adcq	$0, %rax                /* %v142 */
+	adcq	$0, %rax                /* %v140 */
 	movq	%r12, %r10              /* a[0]*a[0].lo.lo.hi.. */
 	subq	%r13, %r10              /* a[0]*a[0].lo.lo.hi.. */
 	movabsq	$0xbce6faada7179e84, %r11 /* 0xbce6faada7179e84 */
@@ -541,10 +538,10 @@ SYMBOL(p256_order_sqr):
 	movq	%rdx, %rbx              /* .hi.. */
 	sbbq	%rsi, %rbx              /* .hi.. */
 	sbbq	$0, %rax
-	cmovcq	%r12, %r10              /* %v149 */
-	cmovcq	%rcx, %r8               /* %v150 */
-	cmovcq	%r9, %r11               /* %v151 */
-	cmovcq	%rdx, %rbx              /* %v152 */
+	cmovcq	%r12, %r10              /* %v147 */
+	cmovcq	%rcx, %r8               /* %v148 */
+	cmovcq	%r9, %r11               /* %v149 */
+	cmovcq	%rdx, %rbx              /* %v150 */
 	movq	%r10, (%rdi)            /*                      def sqr(a: element) -> element: */
 	movq	%r8, 8(%rdi)
 	movq	%r11, 16(%rdi)
@@ -578,7 +575,7 @@ SYMBOL(p256_order_sqr):
  * out     out: limbs below 2^64, the last one at most 2^64 - 2^32, the value below p
  * args    out in rdi, a in rsi, n in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
- * saves   rbx rbp r12 r13 r14
+ * saves   rbx rbp r12 r13 r14 r15
  * stack   88 bytes
  */
 	.globl	SYMBOL(p256_order_square_n)
@@ -603,7 +600,10 @@ SYMBOL(p256_order_square_n):
 	pushq	%r14                    /* save */
 	.cfi_def_cfa_offset 48
 	.cfi_offset %r14, -48
-	subq	$48, %rsp               /* slots */
+	pushq	%r15                    /* save */
+	.cfi_def_cfa_offset 56
+	.cfi_offset %r15, -56
+	subq	$40, %rsp               /* slots */
 	.cfi_def_cfa_offset 96
 	movq	(%rsi), %rax            /* a[0] */
 	movq	8(%rsi), %r10           /* a[1] */
@@ -653,7 +653,7 @@ LOCAL(square_n_loop3):
 	adcq	%rbx, %rbx              /* s1*s3.hi.. */
 	adcq	%rdx, %rdx              /* s2*s3.hi.. */
 	movq	$0, %r12
-	adcq	$0, %r12                /* carry */
+	adcq	$0, %r12                /* %v38 */
 	movq	%r10, %rax              /* s0 */
 	movq	%rdx, %r13              /* s2*s3.hi.. */
 	mulq	%r10                    /* rdx=s0*s0.hi rax=s0*s0.lo */
@@ -663,22 +663,19 @@ LOCAL(square_n_loop3):
 	mulq	%rcx                    /* rdx=s1*s1.hi rax=s1*s1.lo */
 	movq	%rax, %rcx              /* s1*s1.lo */
 	movq	%r11, %rax              /* s2 */
-	movq	%rdx, 16(%rsp)          /* spill s1*s1.hi */
+	movq	%rdx, %r15              /* s1*s1.hi */
 	mulq	%r11                    /* rdx=s2*s2.hi rax=s2*s2.lo */
 	movq	%rax, %r11              /* s2*s2.lo */
 	movq	%rsi, %rax              /* s3 */
-	movq	%rdx, 24(%rsp)          /* spill s2*s2.hi */
+	movq	%rdx, 16(%rsp)          /* spill s2*s2.hi */
 	mulq	%rsi                    /* rdx=s3*s3.hi rax=s3*s3.lo */
-	cmpq	$1, %r12
-	movq	$1, %rsi
-	sbbq	$0, %rsi                /* %v48 */
 	addq	%r14, %rbp              /* s0*s1.lo.. */
 	adcq	%rcx, %rdi              /* s0*s2.lo.. */
-	adcq	16(%rsp), %r9           /* s1*s2.lo.. */
+	adcq	%r15, %r9               /* s1*s2.lo.. */
 	adcq	%r11, %r8               /* s1*s2.hi.. */
-	adcq	24(%rsp), %rbx          /* s1*s3.hi.. */
+	adcq	16(%rsp), %rbx          /* s1*s3.hi.. */
 	adcq	%rax, %r13              /* s2*s3.hi.. */
-	adcq	%rdx, %rsi              /* s3*s3.hi.. */
+	adcq	%rdx, %r12              /* s3*s3.hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rax
 	mulq	%r10                    /* rdx=s0*s0.lo.hi rax=s0*s0.lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	movabsq	$0x48c944087d74d2e4, %r11
@@ -687,51 +684,51 @@ LOCAL(square_n_loop3):
 	movabsq	$0xccd1c8aaee00bc4f, %rcx
 	imulq	%rbp, %rcx
 	addq	%rcx, %r11              /* s0*s0.lo.lo.. */
-	movabsq	$0xf3b9cac2fc632551, %r12 /* 0xf3b9cac2fc632551 */
+	movabsq	$0xf3b9cac2fc632551, %r14 /* 0xf3b9cac2fc632551 */
 	movq	%rax, %rcx              /* s0*s0.lo.lo */
-	mulq	%r12                    /* s0*s0.lo.lo.hi       low = (low + q * N).divide_exact(2**128) */
+	mulq	%r14                    /* s0*s0.lo.lo.hi       low = (low + q * N).divide_exact(2**128) */
 	movabsq	$0xbce6faada7179e84, %rax /* 0xbce6faada7179e84 */
-	movq	%rdx, %r14              /* s0*s0.lo.lo.hi */
+	movq	%rdx, %rsi              /* s0*s0.lo.lo.hi */
 	mulq	%rcx                    /* rdx=s0*s0.lo.lo.hi rax=s0*s0.lo.lo.lo */
-	movq	%rax, 16(%rsp)          /* spill s0*s0.lo.lo.lo */
+	movq	%rax, %r15              /* s0*s0.lo.lo.lo */
 	movq	$-1, %rax               /* 0xffffffffffffffff */
-	movq	%rdx, 24(%rsp)          /* spill s0*s0.lo.lo.hi */
+	movq	%rdx, 16(%rsp)          /* spill s0*s0.lo.lo.hi */
 	mulq	%rcx                    /* rdx=s0*s0.lo.lo.hi rax=s0*s0.lo.lo.lo */
-	movq	%rax, 32(%rsp)          /* spill s0*s0.lo.lo.lo */
+	movq	%rax, 24(%rsp)          /* spill s0*s0.lo.lo.lo */
 	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
-	movq	%rdx, 40(%rsp)          /* spill s0*s0.lo.lo.hi */
+	movq	%rdx, 32(%rsp)          /* spill s0*s0.lo.lo.hi */
 	mulq	%rcx                    /* rdx=s0*s0.lo.lo.hi rax=s0*s0.lo.lo.lo */
 	negq	%r10
-	adcq	16(%rsp), %rbp          /* s0*s1.lo.. */
-	adcq	32(%rsp), %rdi          /* s0*s2.lo.. */
+	adcq	%r15, %rbp              /* s0*s1.lo.. */
+	adcq	24(%rsp), %rdi          /* s0*s2.lo.. */
 	adcq	%rax, %r9               /* s1*s2.lo.. */
 	adcq	$0, %rdx                /* s0*s0.lo.lo.hi.. */
-	addq	%r14, %rbp              /* s0*s1.lo.. */
-	adcq	24(%rsp), %rdi          /* s0*s2.lo.. */
-	adcq	40(%rsp), %r9           /* s1*s2.lo.. */
+	addq	%rsi, %rbp              /* s0*s1.lo.. */
+	adcq	16(%rsp), %rdi          /* s0*s2.lo.. */
+	adcq	32(%rsp), %r9           /* s1*s2.lo.. */
 	adcq	$0, %rdx                /* s0*s0.lo.lo.hi.. */
 	movq	%r11, %rax              /* s0*s0.lo.lo.. */
-	movq	%rdx, %r14              /* s0*s0.lo.lo.hi.. */
-	mulq	%r12                    /* s0*s0.lo.lo...hi */
+	movq	%rdx, %r15              /* s0*s0.lo.lo.hi.. */
+	mulq	%r14                    /* s0*s0.lo.lo...hi */
 	movabsq	$0xbce6faada7179e84, %rax /* 0xbce6faada7179e84 */
 	movq	%rdx, %r10              /* s0*s0.lo.lo...hi */
 	mulq	%r11                    /* rdx=s0*s0.lo.lo...hi rax=s0*s0.lo.lo...lo */
 	movq	%rax, %rcx              /* s0*s0.lo.lo...lo */
 	movq	$-1, %rax               /* 0xffffffffffffffff */
-	movq	%rdx, 16(%rsp)          /* spill s0*s0.lo.lo...hi */
+	movq	%rdx, %rsi              /* s0*s0.lo.lo...hi */
 	mulq	%r11                    /* rdx=s0*s0.lo.lo...hi rax=s0*s0.lo.lo...lo */
-	movq	%rax, 24(%rsp)          /* spill s0*s0.lo.lo...lo */
+	movq	%rax, 16(%rsp)          /* spill s0*s0.lo.lo...lo */
 	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
-	movq	%rdx, 32(%rsp)          /* spill s0*s0.lo.lo...hi */
+	movq	%rdx, 24(%rsp)          /* spill s0*s0.lo.lo...hi */
 	mulq	%r11                    /* rdx=s0*s0.lo.lo...hi rax=s0*s0.lo.lo...lo */
 	negq	%rbp
 	adcq	%rcx, %rdi              /* s0*s2.lo.. */
-	adcq	24(%rsp), %r9           /* s1*s2.lo.. */
-	adcq	%rax, %r14              /* s0*s0.lo.lo.hi.. */
+	adcq	16(%rsp), %r9           /* s1*s2.lo.. */
+	adcq	%rax, %r15              /* s0*s0.lo.lo.hi.. */
 	adcq	$0, %rdx                /* s0*s0.lo.lo...hi.. */
 	addq	%r10, %rdi              /* s0*s2.lo.. */
-	adcq	16(%rsp), %r9           /* s1*s2.lo.. */
-	adcq	32(%rsp), %r14          /* s0*s0.lo.lo.hi.. */
+	adcq	%rsi, %r9               /* s1*s2.lo.. */
+	adcq	24(%rsp), %r15          /* s0*s0.lo.lo.hi.. */
 	adcq	$0, %rdx                /* s0*s0.lo.lo...hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rax /* 0xccd1c8aaee00bc4f */
 	movq	%rdx, %rbp              /* s0*s0.lo.lo...hi.. */
@@ -743,58 +740,58 @@ LOCAL(square_n_loop3):
 	imulq	%r9, %r11
 	addq	%r11, %r10              /* s0*s2.lo...lo.. */
 	movq	%rax, %r11              /* s0*s2.lo...lo */
-	mulq	%r12                    /* s0*s2.lo...lo.hi     low = (low + q * N).divide_exact(2**128) */
+	mulq	%r14                    /* s0*s2.lo...lo.hi     low = (low + q * N).divide_exact(2**128) */
 	movabsq	$0xbce6faada7179e84, %rax /* 0xbce6faada7179e84 */
 	movq	%rdx, %rcx              /* s0*s2.lo...lo.hi */
 	mulq	%r11                    /* rdx=s0*s2.lo...lo.hi rax=s0*s2.lo...lo.lo */
-	movq	%rax, 16(%rsp)          /* spill s0*s2.lo...lo.lo */
+	movq	%rax, %rsi              /* s0*s2.lo...lo.lo */
 	movq	$-1, %rax               /* 0xffffffffffffffff */
-	movq	%rdx, 24(%rsp)          /* spill s0*s2.lo...lo.hi */
+	movq	%rdx, 16(%rsp)          /* spill s0*s2.lo...lo.hi */
 	mulq	%r11                    /* rdx=s0*s2.lo...lo.hi rax=s0*s2.lo...lo.lo */
-	movq	%rax, 32(%rsp)          /* spill s0*s2.lo...lo.lo */
+	movq	%rax, 24(%rsp)          /* spill s0*s2.lo...lo.lo */
 	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
-	movq	%rdx, 40(%rsp)          /* spill s0*s2.lo...lo.hi */
+	movq	%rdx, 32(%rsp)          /* spill s0*s2.lo...lo.hi */
 	mulq	%r11                    /* rdx=s0*s2.lo...lo.hi rax=s0*s2.lo...lo.lo */
 	negq	%rdi
-	adcq	16(%rsp), %r9           /* s1*s2.lo.. */
-	adcq	32(%rsp), %r14          /* s0*s0.lo.lo.hi.. */
+	adcq	%rsi, %r9               /* s1*s2.lo.. */
+	adcq	24(%rsp), %r15          /* s0*s0.lo.lo.hi.. */
 	adcq	%rax, %rbp              /* s0*s0.lo.lo...hi.. */
 	adcq	$0, %rdx                /* s0*s2.lo...lo.hi.. */
 	addq	%rcx, %r9               /* s1*s2.lo.. */
-	adcq	24(%rsp), %r14          /* s0*s0.lo.lo.hi.. */
-	adcq	40(%rsp), %rbp          /* s0*s0.lo.lo...hi.. */
+	adcq	16(%rsp), %r15          /* s0*s0.lo.lo.hi.. */
+	adcq	32(%rsp), %rbp          /* s0*s0.lo.lo...hi.. */
 	adcq	$0, %rdx                /* s0*s2.lo...lo.hi.. */
 	movq	%r10, %rax              /* s0*s2.lo...lo.. */
 	movq	%rdx, %rdi              /* s0*s2.lo...lo.hi.. */
-	mulq	%r12                    /* s0*s2.lo...lo...hi */
+	mulq	%r14                    /* s0*s2.lo...lo...hi */
 	movabsq	$0xbce6faada7179e84, %rax /* 0xbce6faada7179e84 */
 	movq	%rdx, %r11              /* s0*s2.lo...lo...hi */
 	mulq	%r10                    /* rdx=s0*s2.lo...lo...hi rax=s0*s2.lo...lo...lo */
 	movq	%rax, %rcx              /* s0*s2.lo...lo...lo */
 	movq	$-1, %rax               /* 0xffffffffffffffff */
-	movq	%rdx, 16(%rsp)          /* spill s0*s2.lo...lo...hi */
+	movq	%rdx, %rsi              /* s0*s2.lo...lo...hi */
 	mulq	%r10                    /* rdx=s0*s2.lo...lo...hi rax=s0*s2.lo...lo...lo */
-	movq	%rax, 24(%rsp)          /* spill s0*s2.lo...lo...lo */
+	movq	%rax, 16(%rsp)          /* spill s0*s2.lo...lo...lo */
 	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
-	movq	%rdx, 32(%rsp)          /* spill s0*s2.lo...lo...hi */
+	movq	%rdx, 24(%rsp)          /* spill s0*s2.lo...lo...hi */
 	mulq	%r10                    /* rdx=s0*s2.lo...lo...hi rax=s0*s2.lo...lo...lo */
 	negq	%r9
-	adcq	%rcx, %r14              /* s0*s0.lo.lo.hi.. */
-	adcq	24(%rsp), %rbp          /* s0*s0.lo.lo...hi.. */
+	adcq	%rcx, %r15              /* s0*s0.lo.lo.hi.. */
+	adcq	16(%rsp), %rbp          /* s0*s0.lo.lo...hi.. */
 	adcq	%rax, %rdi              /* s0*s2.lo...lo.hi.. */
 	adcq	$0, %rdx                /* s0*s2.lo...lo...hi.. */
-	addq	%r11, %r14              /* s0*s0.lo.lo.hi.. */
-	adcq	16(%rsp), %rbp          /* s0*s0.lo.lo...hi.. */
-	adcq	32(%rsp), %rdi          /* s0*s2.lo...lo.hi.. */
+	addq	%r11, %r15              /* s0*s0.lo.lo.hi.. */
+	adcq	%rsi, %rbp              /* s0*s0.lo.lo...hi.. */
+	adcq	24(%rsp), %rdi          /* s0*s2.lo...lo.hi.. */
 	adcq	$0, %rdx                /* s0*s2.lo...lo...hi.. */
-	addq	%r8, %r14               /* s0*s0.lo.lo.hi..     return (low + high).reduce_once(N) */
+	addq	%r8, %r15               /* s0*s0.lo.lo.hi..     return (low + high).reduce_once(N) */
 	adcq	%rbx, %rbp              /* s0*s0.lo.lo...hi.. */
 	adcq	%r13, %rdi              /* s0*s2.lo...lo.hi.. */
-	adcq	%rsi, %rdx              /* s0*s2.lo...lo...hi.. */
+	adcq	%r12, %rdx              /* s0*s2.lo...lo...hi.. */
 	movq	$0, %rax
-	adcq	$0, %rax                /* %v147 */
-	movq	%r14, %r10              /* s0*s0.lo.lo.hi.. */
-	subq	%r12, %r10              /* s0*s0.lo.lo.hi.. */
+	adcq	$0, %rax                /* %v145 */
+	movq	%r15, %r10              /* s0*s0.lo.lo.hi.. */
+	subq	%r14, %r10              /* s0*s0.lo.lo.hi.. */
 	movabsq	$0xbce6faada7179e84, %r9 /* 0xbce6faada7179e84 */
 	movq	%rbp, %rcx              /* s0*s0.lo.lo...hi.. */
 	sbbq	%r9, %rcx               /* s0*s0.lo.lo...hi.. */
@@ -804,10 +801,10 @@ LOCAL(square_n_loop3):
 	movq	%rdx, %rsi              /* s0*s2.lo...lo...hi.. */
 	sbbq	%r8, %rsi               /* s0*s2.lo...lo...hi.. */
 	sbbq	$0, %rax
-	cmovcq	%r14, %r10              /* %v154 */
-	cmovcq	%rbp, %rcx              /* %v155 */
-	cmovcq	%rdi, %r11              /* %v156 */
-	cmovcq	%rdx, %rsi              /* %v157 */
+	cmovcq	%r15, %r10              /* %v152 */
+	cmovcq	%rbp, %rcx              /* %v153 */
+	cmovcq	%rdi, %r11              /* %v154 */
+	cmovcq	%rdx, %rsi              /* %v155 */
 	decq	8(%rsp)
 	jnz	LOCAL(square_n_loop3)
 	jmp	LOCAL(square_n_join2)
@@ -821,8 +818,11 @@ LOCAL(square_n_join2):
 	movq	%rcx, 8(%rax)
 	movq	%r11, 16(%rax)
 	movq	%rsi, 24(%rax)
-	addq	$48, %rsp
+	addq	$40, %rsp
+	.cfi_def_cfa_offset 56
+	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
+	.cfi_restore %r15
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
 	.cfi_restore %r14
@@ -906,14 +906,7 @@ SYMBOL(p256_order_mul_small):
 	addq	%rcx, %r8               /* c*a[1].lo.. */
 	adcq	%rdx, %rbx              /* c*a[2].lo.. */
 	adcq	$0, %rbp                /* c*a[3].lo.. */
-	movq	$0, %r10
-	adcq	$0, %r10                /* carry */
-	cmpq	$1, %rax
-	movq	$1, %rax
-	sbbq	$0, %rax                /* %v39 */
-	cmpq	$1, %r10
-	cmc
-	adcq	$0, %rax                /* %v41 */
+	adcq	$0, %rax                /* %v37 */
 	movabsq	$0xf3b9cac2fc632551, %r10 /* 0xf3b9cac2fc632551 */
 	movq	%r11, %r9               /* c*a[0].lo.. */
 	subq	%r10, %r9               /* c*a[0].lo.. */
@@ -926,10 +919,10 @@ SYMBOL(p256_order_mul_small):
 	movq	%rbp, %rsi              /* c*a[3].lo.. */
 	sbbq	%rdx, %rsi              /* c*a[3].lo.. */
 	sbbq	$0, %rax
-	cmovcq	%r11, %r9               /* %v50 */
-	cmovcq	%r8, %rcx               /* %v51 */
-	cmovcq	%rbx, %r10              /* %v52 */
-	cmovcq	%rbp, %rsi              /* %v53 */
+	cmovcq	%r11, %r9               /* %v46 */
+	cmovcq	%r8, %rcx               /* %v47 */
+	cmovcq	%rbx, %r10              /* %v48 */
+	cmovcq	%rbp, %rsi              /* %v49 */
 	movq	%r9, (%rdi)             /*                      def mul_small(a: element, c: Small(2**32)) -> element: */
 	movq	%rcx, 8(%rdi)
 	movq	%r10, 16(%rdi)
@@ -970,12 +963,12 @@ SYMBOL(p256_order_add):
 	.cfi_def_cfa_offset 24
 	.cfi_offset %rbp, -24
 	movq	(%rsi), %rax            /* a[0] */
-	addq	(%rdx), %rax            /* a[0]..               return (a.value + b.value).reduce_once(N) */
 	movq	8(%rsi), %r10           /* a[1] */
-	adcq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	adcq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
+	addq	(%rdx), %rax            /* a[0]..               return (a.value + b.value).reduce_once(N) */
+	adcq	8(%rdx), %r10           /* a[1].. */
+	adcq	16(%rdx), %r11          /* a[2].. */
 	adcq	24(%rdx), %r9           /* a[3].. */
 	movq	$0, %r8
 	adcq	$0, %r8                 /* %v16 */
@@ -1029,23 +1022,20 @@ SYMBOL(p256_order_sub):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	subq	(%rdx), %rax            /* a[0]..               difference = a.value - b.value */
 	movq	8(%rsi), %r10           /* a[1] */
-	sbbq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	sbbq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
+	subq	(%rdx), %rax            /* a[0]..               difference = a.value - b.value */
+	sbbq	8(%rdx), %r10           /* a[1].. */
+	sbbq	16(%rdx), %r11          /* a[2].. */
 	sbbq	24(%rdx), %r9           /* a[3].. */
-	sbbq	%r8, %r8
-	sarq	$63, %r8                /*                      return difference + pick(difference.at_least(0), 0, N) */
-	btq	$63, %r8
-	sbbq	%r8, %r8                /* %v18 */
+	sbbq	%r8, %r8                /* %v16 */
 	movabsq	$0xf3b9cac2fc632551, %rcx
-	andq	%r8, %rcx               /* %v19 */
+	andq	%r8, %rcx               /* %v17                 return difference + pick(difference.at_least(0), 0, N) */
 	movabsq	$0xbce6faada7179e84, %rdx
-	andq	%r8, %rdx               /* %v21 */
+	andq	%r8, %rdx               /* %v19 */
 	movabsq	$0xffffffff00000000, %rsi
-	andq	%r8, %rsi               /* %v23 */
+	andq	%r8, %rsi               /* %v21 */
 	addq	%rcx, %rax              /* a[0].. */
 	adcq	%rdx, %r10              /* a[1].. */
 	adcq	%r8, %r11               /* a[2].. */
@@ -1120,16 +1110,16 @@ SYMBOL(p256_order_neg):
 SYMBOL(p256_order_canon):
 	.cfi_startproc
 	endbr64
-	movabsq	$0xf3b9cac2fc632551, %rax /* 0xf3b9cac2fc632551 */
 	movq	(%rsi), %r10            /* a[0] */
+	movq	8(%rsi), %r11           /* a[1] */
+	movabsq	$0xf3b9cac2fc632551, %rax /* 0xf3b9cac2fc632551 */
 	subq	%rax, %r10              /* a[0]..               return a.value.reduce_once(N) */
 	movabsq	$0xbce6faada7179e84, %rax /* 0xbce6faada7179e84 */
-	movq	8(%rsi), %r11           /* a[1] */
 	sbbq	%rax, %r11              /* a[1].. */
 	movq	16(%rsi), %rax          /* a[2] */
+	movq	24(%rsi), %r8           /* a[3] */
 	sbbq	$-1, %rax               /* a[2].. */
 	movabsq	$0xffffffff00000000, %r9 /* 0xffffffff00000000 */
-	movq	24(%rsi), %r8           /* a[3] */
 	sbbq	%r9, %r8                /* a[3].. */
 	cmovcq	(%rsi), %r10            /* %v14 */
 	cmovcq	8(%rsi), %r11           /* %v15 */
@@ -1808,12 +1798,12 @@ SYMBOL(p256_order_from_bytes):
 	subq	$56, %rsp               /* slots */
 	.cfi_def_cfa_offset 112
 	movq	24(%rsi), %rax          /* s[3] */
-	bswapq	%rax                    /* s0                   def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
 	movq	16(%rsi), %r10          /* s[2] */
-	bswapq	%r10                    /* s1 */
 	movq	8(%rsi), %r11           /* s[1] */
-	bswapq	%r11                    /* s2 */
 	movq	(%rsi), %r9             /* s[0] */
+	bswapq	%rax                    /* s0                   def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
+	bswapq	%r10                    /* s1 */
+	bswapq	%r11                    /* s2 */
 	bswapq	%r9                     /* s3 */
 	movq	$0, %r8                 /* start                beyond = s.value.at_least(N) */
 	movabsq	$0xf3b9cac2fc632551, %rcx /* 0xf3b9cac2fc632551 */
@@ -1848,8 +1838,8 @@ SYMBOL(p256_order_from_bytes):
 	movabsq	$0x66e12d94f3d95620, %rax /* 0x66e12d94f3d95620 */
 	movq	%rdx, 16(%rsp)          /* spill .hi */
 	mulq	%r12                    /* rdx=.hi rax=.lo */
-	addq	%r14, %r15              /* .lo.. */
 	movq	8(%rsp), %r12           /* reload .lo */
+	addq	%r14, %r15              /* .lo.. */
 	adcq	(%rsp), %r12            /* .lo.. */
 	adcq	16(%rsp), %rax          /* .lo.. */
 	adcq	$0, %rdx                /* .hi.. */
@@ -2111,14 +2101,14 @@ SYMBOL(p256_order_from_bytes):
 SYMBOL(p256_order_select):
 	.cfi_startproc
 	endbr64
-	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	(%rcx), %rax            /* b[0] */
-	cmovcq	(%rdx), %rax            /* %v14 */
 	movq	8(%rcx), %r10           /* b[1] */
-	cmovcq	8(%rdx), %r10           /* %v15 */
 	movq	16(%rcx), %r11          /* b[2] */
-	cmovcq	16(%rdx), %r11          /* %v16 */
 	movq	24(%rcx), %r9           /* b[3] */
+	negq	%rsi                    /*                      return pick(bit, a, b) */
+	cmovcq	(%rdx), %rax            /* %v14 */
+	cmovcq	8(%rdx), %r10           /* %v15 */
+	cmovcq	16(%rdx), %r11          /* %v16 */
 	cmovcq	24(%rdx), %r9           /* %v17 */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -2150,14 +2140,14 @@ SYMBOL(p256_order_select):
 SYMBOL(p256_order_lookup):
 	.cfi_startproc
 	endbr64
-	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	movq	(%rsi), %rax            /* table[0] */
-	cmovncq	32(%rsi), %rax          /* %v68                 return pick(bit, a, b) */
 	movq	8(%rsi), %r10           /* table[1] */
-	cmovncq	40(%rsi), %r10          /* %v69 */
 	movq	16(%rsi), %r11          /* table[2] */
-	cmovncq	48(%rsi), %r11          /* %v70 */
 	movq	24(%rsi), %r9           /* table[3] */
+	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
+	cmovncq	32(%rsi), %rax          /* %v68                 return pick(bit, a, b) */
+	cmovncq	40(%rsi), %r10          /* %v69 */
+	cmovncq	48(%rsi), %r11          /* %v70 */
 	cmovncq	56(%rsi), %r9           /* %v71 */
 	cmpq	$2, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	cmovncq	64(%rsi), %rax          /* %v72                 return pick(bit, a, b) */
@@ -2287,12 +2277,12 @@ SYMBOL(p256_order_equal):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %rax            /* a[0] */
-	subq	(%rsi), %rax            /* a[0]..               return (a.value - b.value).is_zero() */
 	movq	8(%rdi), %r10           /* a[1] */
-	sbbq	8(%rsi), %r10           /* a[1].. */
 	movq	16(%rdi), %r11          /* a[2] */
-	sbbq	16(%rsi), %r11          /* a[2].. */
 	movq	24(%rdi), %r9           /* a[3] */
+	subq	(%rsi), %rax            /* a[0]..               return (a.value - b.value).is_zero() */
+	sbbq	8(%rsi), %r10           /* a[1].. */
+	sbbq	16(%rsi), %r11          /* a[2].. */
 	sbbq	24(%rsi), %r9           /* a[3].. */
 	sbbq	%r8, %r8                /* %v15 */
 	orq	%r10, %rax

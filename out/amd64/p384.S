@@ -57,7 +57,7 @@
  * args    out in rdi, a in rsi, b in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   88 bytes
+ * stack   96 bytes
  * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p384_mul)
@@ -85,8 +85,8 @@ SYMBOL(p384_mul):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	subq	$40, %rsp               /* slots */
-	.cfi_def_cfa_offset 96
+	subq	$48, %rsp               /* slots */
+	.cfi_def_cfa_offset 104
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
 	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo return reduced(a.value * b.value) */
@@ -96,11 +96,11 @@ SYMBOL(p384_mul):
 	mulxq	32(%rax), %r14, %r13    /* r13=a[0]*b[4].hi r14=a[0]*b[4].lo */
 	addq	%r10, %r8               /* a[0]*b[1].lo.. */
 	mulxq	40(%rax), %r15, %r10    /* r10=a[0]*b[5].hi r15=a[0]*b[5].lo */
+	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%r9, %rbx               /* a[0]*b[2].lo.. */
 	adcq	%rcx, %r12              /* a[0]*b[3].lo.. */
 	adcq	%rbp, %r14              /* a[0]*b[4].lo.. */
 	adcq	%r13, %r15              /* a[0]*b[5].lo.. */
-	movq	8(%rsi), %rdx           /* a[1] */
 	mulxq	(%rax), %rcx, %r9       /* r9=a[1]*b[0].hi rcx=a[1]*b[0].lo */
 	mulxq	8(%rax), %r13, %rbp     /* rbp=a[1]*b[1].hi r13=a[1]*b[1].lo */
 	adcq	$0, %r10                /* a[0]*b[5].hi.. */
@@ -141,9 +141,9 @@ SYMBOL(p384_mul):
 	adoxq	%rbp, %r10              /* a[0]*b[5].hi.. */
 	mulxq	40(%rax), %rdx, %rbp    /* a[2]*b[5].hi */
 	adcxq	%rdx, %rcx
+	movq	24(%rsi), %rdx          /* a[3] */
 	adoxq	%r9, %rcx               /* a[1]*b[5].hi.. */
 	adcxq	%rdi, %rbp              /* a[2]*b[5].hi.. */
-	movq	24(%rsi), %rdx          /* a[3] */
 	mulxq	(%rax), %r13, %r9       /* r9=a[3]*b[0].hi r13=a[3]*b[0].lo */
 	adoxq	%rdi, %rbp              /* a[2]*b[5].hi.. */
 	xorl	%edi, %edi              /* 0 */
@@ -163,10 +163,10 @@ SYMBOL(p384_mul):
 	adoxq	%r12, %rcx              /* a[1]*b[5].hi.. */
 	mulxq	40(%rax), %rdx, %r12    /* a[3]*b[5].hi */
 	adcxq	%rdx, %rbp
+	movq	32(%rsi), %rdx          /* a[4] */
 	adoxq	%r9, %rbp               /* a[2]*b[5].hi.. */
 	adcxq	%rdi, %r12
 	adoxq	%rdi, %r12              /* a[3]*b[5].hi.. */
-	movq	32(%rsi), %rdx          /* a[4] */
 	mulxq	(%rax), %rdi, %r9       /* r9=a[4]*b[0].hi rdi=a[4]*b[0].lo */
 	xorl	%r13d, %r13d            /* 0 */
 	adcxq	%rdi, %r14              /* a[0]*b[4].lo.. */
@@ -185,11 +185,11 @@ SYMBOL(p384_mul):
 	adoxq	%rdi, %rbp              /* a[2]*b[5].hi.. */
 	mulxq	40(%rax), %rdx, %rdi    /* a[4]*b[5].hi */
 	adcxq	%rdx, %r12
+	movq	40(%rsi), %rdx          /* a[5] */
 	adoxq	%r9, %r12               /* a[3]*b[5].hi.. */
 	adcxq	%r13, %rdi
 	adoxq	%r13, %rdi              /* a[4]*b[5].hi.. */
 	xorl	%r9d, %r9d              /* 0 */
-	movq	40(%rsi), %rdx          /* a[5] */
 	mulxq	(%rax), %r14, %r13      /* a[5]*b[0].hi */
 	adcxq	%r14, %r15              /* a[0]*b[5].lo.. */
 	mulxq	8(%rax), %r14, %rsi     /* a[5]*b[1].hi */
@@ -214,121 +214,133 @@ SYMBOL(p384_mul):
 	movq	%r8, %rax               /* a[0]*b[1].lo.. */
 	shldq	$32, %r11, %rax         /* (a[0]*b[0].lo).high  q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	addq	%r11, %r14              /* a[0]*b[0].lo.. */
-	adcq	%r8, %rax
-	addq	%r11, %rax              /* a[0]*b[1].lo.. */
-	movl	$0, %r9d                /* 0 */
-	cmpq	%r14, %r9               /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r14, %r13              /* a[0]*b[0].lo.. */
-	sbbq	%rax, %r13              /* a[0]*b[0].lo.. */
+	adcq	%rax, %r8
+	addq	%r11, %r8               /* a[0]*b[1].lo.. */
+	shlxq	%rsi, %r14, %rax        /* a[0]*b[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r8, %r11               /* a[0]*b[1].lo.. */
+	shldq	$32, %r14, %r11         /* (a[0]*b[0].lo..).high */
+	shrxq	%rsi, %r8, %r9          /* (a[0]*b[1].lo..).high */
+	movq	%r8, %r13               /* a[0]*b[1].lo.. */
+	addq	%rax, %r13              /* a[0]*b[1].lo.. */
 	movq	%rdx, 24(%rsp)          /* spill a[5]*b[5].hi.. */
-	movq	%rax, %rdx              /* a[0]*b[1].lo.. */
-	sbbq	$0, %rdx                /* a[0]*b[1].lo.. */
-	shrdq	$32, %rdx, %r13         /* (a[0]*b[0].lo..).high */
-	shrq	$32, %rdx               /* (a[0]*b[1].lo..).high */
-	addq	%r14, %r13              /* a[0]*b[0].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rax, %rdx              /* a[0]*b[1].lo.. */
+	movq	%r14, %rdx              /* a[0]*b[0].lo.. */
+	adcq	%r11, %rdx              /* a[0]*b[0].lo.. */
 	movq	%rdi, 32(%rsp)          /* spill a[4]*b[5].hi.. */
-	movq	$0, %rdi
-	adcq	$0, %rdi                /* %v177 */
-	cmpq	%r14, %r11
-	sbbq	%rax, %r8
-	sbbq	%r13, %rbx              /* a[0]*b[2].lo.. */
-	movq	8(%rsp), %r11           /* reload a[0]*b[3].lo.. */
-	sbbq	%rdx, %r11              /* a[0]*b[3].lo.. */
-	movq	16(%rsp), %r8           /* reload a[0]*b[4].lo.. */
-	sbbq	%rdi, %r8               /* a[0]*b[4].lo.. */
+	movq	%r8, %rdi               /* a[0]*b[1].lo.. */
+	adcq	%r9, %rdi               /* a[0]*b[1].lo.. */
+	movq	%r12, 40(%rsp)          /* spill a[3]*b[5].hi.. */
+	movq	$0, %r12
+	adcq	$0, %r12                /* %v176 */
+	cmpq	%rax, %r14
+	movq	8(%rsp), %rax           /* reload a[0]*b[3].lo.. */
+	sbbq	%r11, %r13
+	movq	16(%rsp), %r11          /* reload a[0]*b[4].lo.. */
+	sbbq	%r9, %rdx               /* a[0]*b[0].lo.. */
+	sbbq	$0, %rdi                /* a[0]*b[1].lo.. */
+	sbbq	$0, %r12                /* %v181 */
+	subq	%rdx, %rbx              /* a[0]*b[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%rdi, %rax              /* a[0]*b[3].lo.. */
+	sbbq	%r12, %r11              /* a[0]*b[4].lo.. */
 	sbbq	$0, %r15                /* a[0]*b[5].lo.. */
 	sbbq	$0, %r14                /* a[0]*b[0].lo.. */
-	sbbq	$0, %rax                /* a[0]*b[1].lo.. */
-	shlxq	%rsi, %rbx, %rdx        /* a[0]*b[2].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r11, %rdi              /* a[0]*b[3].lo.. */
-	shldq	$32, %rbx, %rdi         /* (a[0]*b[2].lo..).high */
-	addq	%rbx, %rdx              /* a[0]*b[2].lo.. */
-	adcq	%r11, %rdi
-	addq	%rbx, %rdi              /* a[0]*b[3].lo.. */
-	cmpq	%rdx, %r9               /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%rdx, %r13              /* a[0]*b[2].lo.. */
-	sbbq	%rdi, %r13              /* a[0]*b[2].lo.. */
-	movq	%r12, 8(%rsp)           /* spill a[3]*b[5].hi.. */
-	movq	%rdi, %r12              /* a[0]*b[3].lo.. */
-	sbbq	$0, %r12                /* a[0]*b[3].lo.. */
-	shrdq	$32, %r12, %r13         /* (a[0]*b[2].lo..).high */
-	shrq	$32, %r12               /* (a[0]*b[3].lo..).high */
-	addq	%rdx, %r13              /* a[0]*b[2].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rdi, %r12              /* a[0]*b[3].lo.. */
-	movq	%rbp, 16(%rsp)          /* spill a[2]*b[5].hi.. */
-	movq	$0, %rbp
-	adcq	$0, %rbp                /* %v197 */
-	cmpq	%rdx, %rbx
-	sbbq	%rdi, %r11
-	sbbq	%r13, %r8               /* a[0]*b[4].lo.. */
-	sbbq	%r12, %r15              /* a[0]*b[5].lo.. */
-	sbbq	%rbp, %r14              /* a[0]*b[0].lo.. */
-	sbbq	$0, %rax                /* a[0]*b[1].lo.. */
-	sbbq	$0, %rdx                /* a[0]*b[2].lo.. */
-	sbbq	$0, %rdi                /* a[0]*b[3].lo.. */
-	shlxq	%rsi, %r8, %r11         /* a[0]*b[4].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r15, %rsi              /* a[0]*b[5].lo.. */
-	shldq	$32, %r8, %rsi          /* (a[0]*b[4].lo..).high */
-	addq	%r8, %r11               /* a[0]*b[4].lo.. */
-	adcq	%r15, %rsi
-	addq	%r8, %rsi               /* a[0]*b[5].lo.. */
-	cmpq	%r11, %r9               /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r11, %r9               /* a[0]*b[4].lo.. */
-	sbbq	%rsi, %r9               /* a[0]*b[4].lo.. */
-	movq	%rsi, %rbx              /* a[0]*b[5].lo.. */
-	sbbq	$0, %rbx                /* a[0]*b[5].lo.. */
-	shrdq	$32, %rbx, %r9          /* (a[0]*b[4].lo..).high */
-	shrq	$32, %rbx               /* (a[0]*b[5].lo..).high */
-	addq	%r11, %r9               /* a[0]*b[4].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rsi, %rbx              /* a[0]*b[5].lo.. */
-	movq	$0, %rbp
-	adcq	$0, %rbp                /* %v217 */
-	cmpq	%r11, %r8
-	sbbq	%rsi, %r15
-	sbbq	%r9, %r14               /* a[0]*b[0].lo.. */
-	sbbq	%rbx, %rax              /* a[0]*b[1].lo.. */
-	sbbq	%rbp, %rdx              /* a[0]*b[2].lo.. */
-	sbbq	$0, %rdi                /* a[0]*b[3].lo.. */
-	sbbq	$0, %r11                /* a[0]*b[4].lo.. */
-	sbbq	$0, %rsi                /* a[0]*b[5].lo.. */
+	sbbq	$0, %r8                 /* a[0]*b[1].lo.. */
+	shlxq	%rsi, %rbx, %r9         /* a[0]*b[2].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rax, %rdx              /* a[0]*b[3].lo.. */
+	shldq	$32, %rbx, %rdx         /* (a[0]*b[2].lo..).high */
+	addq	%rbx, %r9               /* a[0]*b[2].lo.. */
+	adcq	%rdx, %rax
+	addq	%rbx, %rax              /* a[0]*b[3].lo.. */
+	shlxq	%rsi, %r9, %rdx         /* a[0]*b[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rax, %rdi              /* a[0]*b[3].lo.. */
+	shldq	$32, %r9, %rdi          /* (a[0]*b[2].lo..).high */
+	shrxq	%rsi, %rax, %rbx        /* (a[0]*b[3].lo..).high */
+	movq	%rax, %r12              /* a[0]*b[3].lo.. */
+	addq	%rdx, %r12              /* a[0]*b[3].lo.. */
+	movq	%r9, %r13               /* a[0]*b[2].lo.. */
+	adcq	%rdi, %r13              /* a[0]*b[2].lo.. */
+	movq	%rbp, 8(%rsp)           /* spill a[2]*b[5].hi.. */
+	movq	%rax, %rbp              /* a[0]*b[3].lo.. */
+	adcq	%rbx, %rbp              /* a[0]*b[3].lo.. */
+	movq	%rcx, 16(%rsp)          /* spill a[1]*b[5].hi.. */
+	movq	$0, %rcx
+	adcq	$0, %rcx                /* %v199 */
+	cmpq	%rdx, %r9
+	sbbq	%rdi, %r12
+	sbbq	%rbx, %r13              /* a[0]*b[2].lo.. */
+	sbbq	$0, %rbp                /* a[0]*b[3].lo.. */
+	sbbq	$0, %rcx                /* %v204 */
+	subq	%r13, %r11              /* a[0]*b[4].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%rbp, %r15              /* a[0]*b[5].lo.. */
+	sbbq	%rcx, %r14              /* a[0]*b[0].lo.. */
+	sbbq	$0, %r8                 /* a[0]*b[1].lo.. */
+	sbbq	$0, %r9                 /* a[0]*b[2].lo.. */
+	sbbq	$0, %rax                /* a[0]*b[3].lo.. */
+	shlxq	%rsi, %r11, %rcx        /* a[0]*b[4].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r15, %rdx              /* a[0]*b[5].lo.. */
+	shldq	$32, %r11, %rdx         /* (a[0]*b[4].lo..).high */
+	addq	%r11, %rcx              /* a[0]*b[4].lo.. */
+	adcq	%rdx, %r15
+	addq	%r11, %r15              /* a[0]*b[5].lo.. */
+	shlxq	%rsi, %rcx, %r11        /* a[0]*b[4].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r15, %rdx              /* a[0]*b[5].lo.. */
+	shldq	$32, %rcx, %rdx         /* (a[0]*b[4].lo..).high */
+	shrxq	%rsi, %r15, %rsi        /* (a[0]*b[5].lo..).high */
+	movq	%r15, %rdi              /* a[0]*b[5].lo.. */
+	addq	%r11, %rdi              /* a[0]*b[5].lo.. */
+	movq	%rcx, %rbx              /* a[0]*b[4].lo.. */
+	adcq	%rdx, %rbx              /* a[0]*b[4].lo.. */
+	movq	%r15, %rbp              /* a[0]*b[5].lo.. */
+	adcq	%rsi, %rbp              /* a[0]*b[5].lo.. */
+	movq	$0, %r12
+	adcq	$0, %r12                /* %v222 */
+	cmpq	%r11, %rcx
+	sbbq	%rdx, %rdi
+	sbbq	%rsi, %rbx              /* a[0]*b[4].lo.. */
+	sbbq	$0, %rbp                /* a[0]*b[5].lo.. */
+	sbbq	$0, %r12                /* %v227 */
+	subq	%rbx, %r14              /* a[0]*b[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%rbp, %r8               /* a[0]*b[1].lo.. */
+	sbbq	%r12, %r9               /* a[0]*b[2].lo.. */
+	sbbq	$0, %rax                /* a[0]*b[3].lo.. */
+	sbbq	$0, %rcx                /* a[0]*b[4].lo.. */
+	sbbq	$0, %r15                /* a[0]*b[5].lo.. */
 	addq	%r10, %r14              /* a[0]*b[0].lo..       return (low + high).reduce_once(P) */
-	adcq	%rcx, %rax              /* a[0]*b[1].lo.. */
+	adcq	16(%rsp), %r8           /* a[0]*b[1].lo.. */
 	movq	$0, %r10                /* start */
-	adcq	16(%rsp), %rdx          /* a[0]*b[2].lo.. */
-	adcq	8(%rsp), %rdi           /* a[0]*b[3].lo.. */
-	adcq	32(%rsp), %r11          /* a[0]*b[4].lo.. */
-	adcq	24(%rsp), %rsi          /* a[0]*b[5].lo.. */
-	adcq	$0, %r10                /* %v232 */
-	movl	$0xffffffff, %r9d       /* 0xffffffff */
-	movq	%r14, %r8               /* a[0]*b[0].lo.. */
-	subq	%r9, %r8                /* a[0]*b[0].lo.. */
-	movabsq	$0xffffffff00000000, %r9 /* 0xffffffff00000000 */
-	movq	%rax, %rcx              /* a[0]*b[1].lo.. */
-	sbbq	%r9, %rcx               /* a[0]*b[1].lo.. */
-	movq	%rdx, %r9               /* a[0]*b[2].lo.. */
-	sbbq	$-2, %r9                /* a[0]*b[2].lo.. */
-	movq	%rdi, %rbx              /* a[0]*b[3].lo.. */
-	sbbq	$-1, %rbx               /* a[0]*b[3].lo.. */
-	movq	%r11, %rbp              /* a[0]*b[4].lo.. */
-	sbbq	$-1, %rbp               /* a[0]*b[4].lo.. */
-	movq	%rsi, %r12              /* a[0]*b[5].lo.. */
-	sbbq	$-1, %r12               /* a[0]*b[5].lo.. */
+	adcq	8(%rsp), %r9            /* a[0]*b[2].lo.. */
+	adcq	40(%rsp), %rax          /* a[0]*b[3].lo.. */
+	adcq	32(%rsp), %rcx          /* a[0]*b[4].lo.. */
+	adcq	24(%rsp), %r15          /* a[0]*b[5].lo.. */
+	adcq	$0, %r10                /* %v240 */
+	movl	$0xffffffff, %r11d      /* 0xffffffff */
+	movq	%r14, %rdx              /* a[0]*b[0].lo.. */
+	subq	%r11, %rdx              /* a[0]*b[0].lo.. */
+	movabsq	$0xffffffff00000000, %r11 /* 0xffffffff00000000 */
+	movq	%r8, %rsi               /* a[0]*b[1].lo.. */
+	sbbq	%r11, %rsi              /* a[0]*b[1].lo.. */
+	movq	%r9, %r11               /* a[0]*b[2].lo.. */
+	sbbq	$-2, %r11               /* a[0]*b[2].lo.. */
+	movq	%rax, %rdi              /* a[0]*b[3].lo.. */
+	sbbq	$-1, %rdi               /* a[0]*b[3].lo.. */
+	movq	%rcx, %rbx              /* a[0]*b[4].lo.. */
+	sbbq	$-1, %rbx               /* a[0]*b[4].lo.. */
+	movq	%r15, %rbp              /* a[0]*b[5].lo.. */
+	sbbq	$-1, %rbp               /* a[0]*b[5].lo.. */
 	sbbq	$0, %r10
-	cmovcq	%r14, %r8               /* %v243 */
-	cmovcq	%rax, %rcx              /* %v244 */
-	cmovcq	%rdx, %r9               /* %v245 */
-	cmovcq	%rdi, %rbx              /* %v246 */
-	cmovcq	%r11, %rbp              /* %v247 */
-	cmovcq	%rsi, %r12              /* %v248 */
+	cmovcq	%r14, %rdx              /* %v251 */
+	cmovcq	%r8, %rsi               /* %v252 */
+	cmovcq	%r9, %r11               /* %v253 */
+	cmovcq	%rax, %rdi              /* %v254 */
 	movq	(%rsp), %rax            /* out */
-	movq	%r8, (%rax)             /*                      def mul(a: element, b: element) -> element: */
-	movq	%rcx, 8(%rax)
-	movq	%r9, 16(%rax)
-	movq	%rbx, 24(%rax)
-	movq	%rbp, 32(%rax)
-	movq	%r12, 40(%rax)
-	addq	$40, %rsp
+	cmovcq	%rcx, %rbx              /* %v255 */
+	cmovcq	%r15, %rbp              /* %v256 */
+	movq	%rdx, (%rax)            /*                      def mul(a: element, b: element) -> element: */
+	movq	%rsi, 8(%rax)
+	movq	%r11, 16(%rax)
+	movq	%rdi, 24(%rax)
+	movq	%rbx, 32(%rax)
+	movq	%rbp, 40(%rax)
+	addq	$48, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -362,7 +374,7 @@ SYMBOL(p384_mul):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   88 bytes
+ * stack   96 bytes
  * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p384_sqr)
@@ -390,16 +402,16 @@ SYMBOL(p384_sqr):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	subq	$40, %rsp               /* slots */
-	.cfi_def_cfa_offset 96
+	subq	$48, %rsp               /* slots */
+	.cfi_def_cfa_offset 104
 	movq	(%rsi), %rdx            /* a[0] */
 	mulxq	8(%rsi), %r10, %rax     /* rax=a[0]*a[1].hi r10=a[0]*a[1].lo return reduced(a.value * a.value) */
 	mulxq	16(%rsi), %r9, %r11     /* r11=a[0]*a[2].hi r9=a[0]*a[2].lo */
 	mulxq	24(%rsi), %rcx, %r8     /* r8=a[0]*a[3].hi rcx=a[0]*a[3].lo */
 	mulxq	32(%rsi), %rbp, %rbx    /* rbx=a[0]*a[4].hi rbp=a[0]*a[4].lo */
 	mulxq	40(%rsi), %r13, %r12    /* r12=a[0]*a[5].hi r13=a[0]*a[5].lo */
-	addq	%rax, %r9               /* a[0]*a[2].lo.. */
 	movq	8(%rsi), %rdx           /* a[1] */
+	addq	%rax, %r9               /* a[0]*a[2].lo.. */
 	mulxq	16(%rsi), %r14, %rax    /* rax=a[1]*a[2].hi r14=a[1]*a[2].lo */
 	adcq	%r11, %rcx              /* a[0]*a[3].lo.. */
 	adcq	%r8, %rbp               /* a[0]*a[4].lo.. */
@@ -412,10 +424,10 @@ SYMBOL(p384_sqr):
 	adcxq	%r8, %rbp
 	adoxq	%rax, %rbp              /* a[0]*a[4].lo.. */
 	mulxq	40(%rsi), %r8, %rax     /* rax=a[1]*a[5].hi r8=a[1]*a[5].lo */
+	movq	16(%rsi), %rdx          /* a[2] */
 	adcxq	%r15, %r13
 	adoxq	%r11, %r13              /* a[0]*a[5].lo.. */
 	adcxq	%r8, %r12               /* a[0]*a[5].hi.. */
-	movq	16(%rsi), %rdx          /* a[2] */
 	mulxq	24(%rsi), %r8, %r11     /* r11=a[2]*a[3].hi r8=a[2]*a[3].lo */
 	adoxq	%r14, %r12              /* a[0]*a[5].hi.. */
 	adcxq	%rbx, %rax              /* a[1]*a[5].hi.. */
@@ -425,9 +437,9 @@ SYMBOL(p384_sqr):
 	adcxq	%r8, %r13               /* a[0]*a[5].lo.. */
 	adcxq	%r15, %r12              /* a[0]*a[5].hi.. */
 	mulxq	40(%rsi), %r15, %r8     /* r8=a[2]*a[5].hi r15=a[2]*a[5].lo */
+	movq	24(%rsi), %rdx          /* a[3] */
 	adoxq	%r11, %r12              /* a[0]*a[5].hi.. */
 	adcxq	%r15, %rax              /* a[1]*a[5].hi.. */
-	movq	24(%rsi), %rdx          /* a[3] */
 	mulxq	32(%rsi), %r15, %r11    /* r11=a[3]*a[4].hi r15=a[3]*a[4].lo */
 	adoxq	%r14, %rax              /* a[1]*a[5].hi.. */
 	adcxq	%rbx, %r8
@@ -435,178 +447,186 @@ SYMBOL(p384_sqr):
 	xorl	%ebx, %ebx              /* 0 */
 	adcxq	%r15, %rax              /* a[1]*a[5].hi.. */
 	mulxq	40(%rsi), %r15, %r14    /* a[3]*a[5].hi */
+	movq	32(%rsi), %rdx          /* a[4] */
 	adcxq	%r15, %r8
 	adoxq	%r11, %r8               /* a[2]*a[5].hi.. */
 	adcxq	%rbx, %r14              /* a[3]*a[5].hi.. */
-	movq	32(%rsi), %rdx          /* a[4] */
 	mulxq	40(%rsi), %r15, %r11    /* r11=a[4]*a[5].hi r15=a[4]*a[5].lo */
 	adoxq	%rbx, %r14
 	addq	%r15, %r14              /* a[3]*a[5].hi.. */
 	adcq	$0, %r11                /* a[4]*a[5].hi.. */
+	movq	(%rsi), %rdx            /* a[0] */
 	addq	%r10, %r10              /* a[0]*a[1].lo.. */
 	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
 	adcq	%rcx, %rcx              /* a[0]*a[3].lo.. */
 	adcq	%rbp, %rbp              /* a[0]*a[4].lo.. */
-	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	%rdx, %r15, %rbx        /* rbx=a[0]*a[0].hi r15=a[0]*a[0].lo */
+	movq	$0, %rbx                /* start */
 	adcq	%r13, %r13              /* a[0]*a[5].lo.. */
 	adcq	%r12, %r12              /* a[0]*a[5].hi.. */
 	adcq	%rax, %rax              /* a[1]*a[5].hi.. */
 	adcq	%r8, %r8                /* a[2]*a[5].hi.. */
 	adcq	%r14, %r14              /* a[3]*a[5].hi.. */
 	adcq	%r11, %r11              /* a[4]*a[5].hi.. */
-	movq	$0, %rdx
-	adcq	$0, %rdx                /* %v92 */
-	movq	%rdx, (%rsp)            /* spill %v92 */
+	adcq	$0, %rbx                /* %v80 */
+	mulxq	%rdx, %r15, %rdx        /* a[0]*a[0].lo */
+	addq	%rdx, %r10              /* a[0]*a[1].lo.. */
 	movq	8(%rsi), %rdx           /* a[1] */
-	movq	%rdi, 8(%rsp)           /* spill out */
-	mulxq	%rdx, %rdi, %rdx        /* rdx=a[1]*a[1].hi rdi=a[1]*a[1].lo */
-	addq	%rbx, %r10              /* a[0]*a[1].lo.. */
-	movq	%rdx, %rbx              /* a[1]*a[1].hi */
-	movq	16(%rsi), %rdx          /* a[2] */
-	movq	%r11, 16(%rsp)          /* spill a[4]*a[5].hi.. */
-	mulxq	%rdx, %r11, %rdx        /* rdx=a[2]*a[2].hi r11=a[2]*a[2].lo */
+	movq	%rdi, (%rsp)            /* spill out */
+	mulxq	%rdx, %rdi, %rdx        /* a[1]*a[1].hi */
 	adcq	%rdi, %r9               /* a[0]*a[2].lo.. */
-	movq	%rdx, %rdi              /* a[2]*a[2].hi */
+	adcq	%rdx, %rcx              /* a[0]*a[3].lo.. */
+	movq	16(%rsi), %rdx          /* a[2] */
+	mulxq	%rdx, %rdx, %rdi        /* a[2]*a[2].hi */
+	adcq	%rdx, %rbp              /* a[0]*a[4].lo.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	movq	%r9, 24(%rsp)           /* spill a[0]*a[2].lo.. */
-	mulxq	%rdx, %r9, %rdx         /* rdx=a[3]*a[3].hi r9=a[3]*a[3].lo */
-	adcq	%rbx, %rcx              /* a[0]*a[3].lo.. */
-	movq	%rdx, %rbx              /* a[3]*a[3].hi */
+	movq	%rbp, 8(%rsp)           /* spill a[0]*a[4].lo.. */
+	mulxq	%rdx, %rbp, %rdx        /* rdx=a[3]*a[3].hi rbp=a[3]*a[3].lo */
+	adcq	%rdi, %r13              /* a[0]*a[5].lo.. */
+	movq	%rdx, %rdi              /* a[3]*a[3].hi */
 	movq	32(%rsi), %rdx          /* a[4] */
-	movq	%rcx, 32(%rsp)          /* spill a[0]*a[3].lo.. */
-	mulxq	%rdx, %rcx, %rdx        /* rdx=a[4]*a[4].hi rcx=a[4]*a[4].lo */
-	adcq	%r11, %rbp              /* a[0]*a[4].lo.. */
-	movq	%rdx, %r11              /* a[4]*a[4].hi */
+	movq	%r13, 16(%rsp)          /* spill a[0]*a[5].lo.. */
+	mulxq	%rdx, %r13, %rdx        /* rdx=a[4]*a[4].hi r13=a[4]*a[4].lo */
+	adcq	%rbp, %r12              /* a[0]*a[5].hi.. */
+	movq	%rdx, %rbp              /* a[4]*a[4].hi */
 	movq	40(%rsi), %rdx          /* a[5] */
 	mulxq	%rdx, %rsi, %rdx        /* rdx=a[5]*a[5].hi rsi=a[5]*a[5].lo */
-	adcq	%rdi, %r13              /* a[0]*a[5].lo.. */
-	adcq	%r9, %r12               /* a[0]*a[5].hi.. */
-	adcq	%rbx, %rax              /* a[1]*a[5].hi.. */
-	adcq	%rcx, %r8               /* a[2]*a[5].hi.. */
-	adcq	%r11, %r14              /* a[3]*a[5].hi.. */
-	adcq	16(%rsp), %rsi          /* a[4]*a[5].hi.. */
-	adcq	(%rsp), %rdx            /* a[5]*a[5].hi.. */
-	movl	$32, %r11d              /* 0x20 */
-	shlxq	%r11, %r15, %r9         /* a[0]*a[0].lo<<       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r10, %rcx              /* a[0]*a[1].lo.. */
-	shldq	$32, %r15, %rcx         /* (a[0]*a[0].lo).high */
-	addq	%r15, %r9               /* a[0]*a[0].lo.. */
-	adcq	%r10, %rcx
-	addq	%r15, %rcx              /* a[0]*a[1].lo.. */
-	movl	$0, %edi                /* 0 */
-	cmpq	%r9, %rdi               /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r9, %rbx               /* a[0]*a[0].lo.. */
-	sbbq	%rcx, %rbx              /* a[0]*a[0].lo.. */
-	movq	%rdx, (%rsp)            /* spill a[5]*a[5].hi.. */
-	movq	%rcx, %rdx              /* a[0]*a[1].lo.. */
-	sbbq	$0, %rdx                /* a[0]*a[1].lo.. */
-	shrdq	$32, %rdx, %rbx         /* (a[0]*a[0].lo..).high */
-	shrq	$32, %rdx               /* (a[0]*a[1].lo..).high */
-	addq	%r9, %rbx               /* a[0]*a[0].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rcx, %rdx              /* a[0]*a[1].lo.. */
-	movq	%rsi, 16(%rsp)          /* spill a[4]*a[5].hi.. */
-	movq	$0, %rsi
-	adcq	$0, %rsi                /* %v118 */
-	cmpq	%r9, %r15
-	sbbq	%rcx, %r10
-	movq	24(%rsp), %r10          /* reload a[0]*a[2].lo.. */
-	sbbq	%rbx, %r10              /* a[0]*a[2].lo.. */
-	movq	32(%rsp), %rbx          /* reload a[0]*a[3].lo.. */
-	sbbq	%rdx, %rbx              /* a[0]*a[3].lo.. */
-	sbbq	%rsi, %rbp              /* a[0]*a[4].lo.. */
-	sbbq	$0, %r13                /* a[0]*a[5].lo.. */
-	sbbq	$0, %r9                 /* a[0]*a[0].lo.. */
-	sbbq	$0, %rcx                /* a[0]*a[1].lo.. */
-	shlxq	%r11, %r10, %rdx        /* a[0]*a[2].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rbx, %rsi              /* a[0]*a[3].lo.. */
-	shldq	$32, %r10, %rsi         /* (a[0]*a[2].lo..).high */
-	addq	%r10, %rdx              /* a[0]*a[2].lo.. */
-	adcq	%rbx, %rsi
-	addq	%r10, %rsi              /* a[0]*a[3].lo.. */
-	cmpq	%rdx, %rdi              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%rdx, %r15              /* a[0]*a[2].lo.. */
-	sbbq	%rsi, %r15              /* a[0]*a[2].lo.. */
-	movq	%r14, 24(%rsp)          /* spill a[3]*a[5].hi.. */
-	movq	%rsi, %r14              /* a[0]*a[3].lo.. */
-	sbbq	$0, %r14                /* a[0]*a[3].lo.. */
-	shrdq	$32, %r14, %r15         /* (a[0]*a[2].lo..).high */
-	shrq	$32, %r14               /* (a[0]*a[3].lo..).high */
-	addq	%rdx, %r15              /* a[0]*a[2].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rsi, %r14              /* a[0]*a[3].lo.. */
-	movq	%r8, 32(%rsp)           /* spill a[2]*a[5].hi.. */
-	movq	$0, %r8
-	adcq	$0, %r8                 /* %v138 */
-	cmpq	%rdx, %r10
-	sbbq	%rsi, %rbx
-	sbbq	%r15, %rbp              /* a[0]*a[4].lo.. */
-	sbbq	%r14, %r13              /* a[0]*a[5].lo.. */
-	sbbq	%r8, %r9                /* a[0]*a[0].lo.. */
-	sbbq	$0, %rcx                /* a[0]*a[1].lo.. */
-	sbbq	$0, %rdx                /* a[0]*a[2].lo.. */
-	sbbq	$0, %rsi                /* a[0]*a[3].lo.. */
-	shlxq	%r11, %rbp, %r10        /* a[0]*a[4].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r13, %r11              /* a[0]*a[5].lo.. */
-	shldq	$32, %rbp, %r11         /* (a[0]*a[4].lo..).high */
-	addq	%rbp, %r10              /* a[0]*a[4].lo.. */
-	adcq	%r13, %r11
-	addq	%rbp, %r11              /* a[0]*a[5].lo.. */
-	cmpq	%r10, %rdi              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r10, %r8               /* a[0]*a[4].lo.. */
-	sbbq	%r11, %r8               /* a[0]*a[4].lo.. */
-	movq	%r11, %rdi              /* a[0]*a[5].lo.. */
+	adcq	%rdi, %rax              /* a[1]*a[5].hi.. */
+	adcq	%r13, %r8               /* a[2]*a[5].hi.. */
+	adcq	%rbp, %r14              /* a[3]*a[5].hi.. */
+	adcq	%rsi, %r11              /* a[4]*a[5].hi.. */
+	adcq	%rdx, %rbx              /* a[5]*a[5].hi.. */
+	movl	$32, %edx               /* 0x20 */
+	shlxq	%rdx, %r15, %rsi        /* a[0]*a[0].lo<<       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r10, %rdi              /* a[0]*a[1].lo.. */
+	shldq	$32, %r15, %rdi         /* (a[0]*a[0].lo).high */
+	addq	%r15, %rsi              /* a[0]*a[0].lo.. */
+	adcq	%rdi, %r10
+	addq	%r15, %r10              /* a[0]*a[1].lo.. */
+	shlxq	%rdx, %rsi, %rdi        /* a[0]*a[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r10, %rbp              /* a[0]*a[1].lo.. */
+	shldq	$32, %rsi, %rbp         /* (a[0]*a[0].lo..).high */
+	shrxq	%rdx, %r10, %r13        /* (a[0]*a[1].lo..).high */
+	movq	%r10, %r15              /* a[0]*a[1].lo.. */
+	addq	%rdi, %r15              /* a[0]*a[1].lo.. */
+	movq	%rbx, 24(%rsp)          /* spill a[5]*a[5].hi.. */
+	movq	%rsi, %rbx              /* a[0]*a[0].lo.. */
+	adcq	%rbp, %rbx              /* a[0]*a[0].lo.. */
+	movq	%r11, 32(%rsp)          /* spill a[4]*a[5].hi.. */
+	movq	%r10, %r11              /* a[0]*a[1].lo.. */
+	adcq	%r13, %r11              /* a[0]*a[1].lo.. */
+	movq	%r14, 40(%rsp)          /* spill a[3]*a[5].hi.. */
+	movq	$0, %r14
+	adcq	$0, %r14                /* %v117 */
+	cmpq	%rdi, %rsi
+	sbbq	%rbp, %r15
+	sbbq	%r13, %rbx              /* a[0]*a[0].lo.. */
+	sbbq	$0, %r11                /* a[0]*a[1].lo.. */
+	sbbq	$0, %r14                /* %v122 */
+	subq	%rbx, %r9               /* a[0]*a[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r11, %rcx              /* a[0]*a[3].lo.. */
+	movq	8(%rsp), %r11           /* reload a[0]*a[4].lo.. */
+	movq	16(%rsp), %rdi          /* reload a[0]*a[5].lo.. */
+	sbbq	%r14, %r11              /* a[0]*a[4].lo.. */
 	sbbq	$0, %rdi                /* a[0]*a[5].lo.. */
-	shrdq	$32, %rdi, %r8          /* (a[0]*a[4].lo..).high */
-	shrq	$32, %rdi               /* (a[0]*a[5].lo..).high */
-	addq	%r10, %r8               /* a[0]*a[4].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r11, %rdi              /* a[0]*a[5].lo.. */
-	movq	$0, %rbx
-	adcq	$0, %rbx                /* %v158 */
-	cmpq	%r10, %rbp
-	sbbq	%r11, %r13
-	sbbq	%r8, %r9                /* a[0]*a[0].lo.. */
-	sbbq	%rdi, %rcx              /* a[0]*a[1].lo.. */
-	sbbq	%rbx, %rdx              /* a[0]*a[2].lo.. */
-	sbbq	$0, %rsi                /* a[0]*a[3].lo.. */
-	sbbq	$0, %r10                /* a[0]*a[4].lo.. */
-	sbbq	$0, %r11                /* a[0]*a[5].lo.. */
-	addq	%r12, %r9               /* a[0]*a[0].lo..       return (low + high).reduce_once(P) */
-	adcq	%rax, %rcx              /* a[0]*a[1].lo.. */
-	movq	$0, %rax                /* start */
-	adcq	32(%rsp), %rdx          /* a[0]*a[2].lo.. */
-	adcq	24(%rsp), %rsi          /* a[0]*a[3].lo.. */
-	adcq	16(%rsp), %r10          /* a[0]*a[4].lo.. */
-	adcq	(%rsp), %r11            /* a[0]*a[5].lo.. */
-	adcq	$0, %rax                /* %v173 */
-	movl	$0xffffffff, %r8d       /* 0xffffffff */
-	movq	%r9, %rdi               /* a[0]*a[0].lo.. */
-	subq	%r8, %rdi               /* a[0]*a[0].lo.. */
-	movabsq	$0xffffffff00000000, %r8 /* 0xffffffff00000000 */
-	movq	%rcx, %rbx              /* a[0]*a[1].lo.. */
-	sbbq	%r8, %rbx               /* a[0]*a[1].lo.. */
-	movq	%rdx, %r8               /* a[0]*a[2].lo.. */
-	sbbq	$-2, %r8                /* a[0]*a[2].lo.. */
-	movq	%rsi, %rbp              /* a[0]*a[3].lo.. */
+	sbbq	$0, %rsi                /* a[0]*a[0].lo.. */
+	sbbq	$0, %r10                /* a[0]*a[1].lo.. */
+	shlxq	%rdx, %r9, %rbx         /* a[0]*a[2].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rcx, %rbp              /* a[0]*a[3].lo.. */
+	shldq	$32, %r9, %rbp          /* (a[0]*a[2].lo..).high */
+	addq	%r9, %rbx               /* a[0]*a[2].lo.. */
+	adcq	%rbp, %rcx
+	addq	%r9, %rcx               /* a[0]*a[3].lo.. */
+	shlxq	%rdx, %rbx, %r9         /* a[0]*a[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rcx, %rbp              /* a[0]*a[3].lo.. */
+	shldq	$32, %rbx, %rbp         /* (a[0]*a[2].lo..).high */
+	shrxq	%rdx, %rcx, %r13        /* (a[0]*a[3].lo..).high */
+	movq	%rcx, %r14              /* a[0]*a[3].lo.. */
+	addq	%r9, %r14               /* a[0]*a[3].lo.. */
+	movq	%rbx, %r15              /* a[0]*a[2].lo.. */
+	adcq	%rbp, %r15              /* a[0]*a[2].lo.. */
+	movq	%r8, 8(%rsp)            /* spill a[2]*a[5].hi.. */
+	movq	%rcx, %r8               /* a[0]*a[3].lo.. */
+	adcq	%r13, %r8               /* a[0]*a[3].lo.. */
+	movq	%rax, 16(%rsp)          /* spill a[1]*a[5].hi.. */
+	movq	$0, %rax
+	adcq	$0, %rax                /* %v140 */
+	cmpq	%r9, %rbx
+	sbbq	%rbp, %r14
+	sbbq	%r13, %r15              /* a[0]*a[2].lo.. */
+	sbbq	$0, %r8                 /* a[0]*a[3].lo.. */
+	sbbq	$0, %rax                /* %v145 */
+	subq	%r15, %r11              /* a[0]*a[4].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r8, %rdi               /* a[0]*a[5].lo.. */
+	sbbq	%rax, %rsi              /* a[0]*a[0].lo.. */
+	sbbq	$0, %r10                /* a[0]*a[1].lo.. */
+	sbbq	$0, %rbx                /* a[0]*a[2].lo.. */
+	sbbq	$0, %rcx                /* a[0]*a[3].lo.. */
+	shlxq	%rdx, %r11, %rax        /* a[0]*a[4].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rdi, %r9               /* a[0]*a[5].lo.. */
+	shldq	$32, %r11, %r9          /* (a[0]*a[4].lo..).high */
+	addq	%r11, %rax              /* a[0]*a[4].lo.. */
+	adcq	%r9, %rdi
+	addq	%r11, %rdi              /* a[0]*a[5].lo.. */
+	shlxq	%rdx, %rax, %r11        /* a[0]*a[4].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rdi, %r9               /* a[0]*a[5].lo.. */
+	shldq	$32, %rax, %r9          /* (a[0]*a[4].lo..).high */
+	shrxq	%rdx, %rdi, %r8         /* (a[0]*a[5].lo..).high */
+	movq	%rdi, %rdx              /* a[0]*a[5].lo.. */
+	addq	%r11, %rdx              /* a[0]*a[5].lo.. */
+	movq	%rax, %rbp              /* a[0]*a[4].lo.. */
+	adcq	%r9, %rbp               /* a[0]*a[4].lo.. */
+	movq	%rdi, %r13              /* a[0]*a[5].lo.. */
+	adcq	%r8, %r13               /* a[0]*a[5].lo.. */
+	movq	$0, %r14
+	adcq	$0, %r14                /* %v163 */
+	cmpq	%r11, %rax
+	sbbq	%r9, %rdx
+	sbbq	%r8, %rbp               /* a[0]*a[4].lo.. */
+	sbbq	$0, %r13                /* a[0]*a[5].lo.. */
+	sbbq	$0, %r14                /* %v168 */
+	subq	%rbp, %rsi              /* a[0]*a[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r13, %r10              /* a[0]*a[1].lo.. */
+	sbbq	%r14, %rbx              /* a[0]*a[2].lo.. */
+	sbbq	$0, %rcx                /* a[0]*a[3].lo.. */
+	sbbq	$0, %rax                /* a[0]*a[4].lo.. */
+	sbbq	$0, %rdi                /* a[0]*a[5].lo.. */
+	addq	%r12, %rsi              /* a[0]*a[0].lo..       return (low + high).reduce_once(P) */
+	adcq	16(%rsp), %r10          /* a[0]*a[1].lo.. */
+	movq	$0, %r11                /* start */
+	adcq	8(%rsp), %rbx           /* a[0]*a[2].lo.. */
+	adcq	40(%rsp), %rcx          /* a[0]*a[3].lo.. */
+	adcq	32(%rsp), %rax          /* a[0]*a[4].lo.. */
+	adcq	24(%rsp), %rdi          /* a[0]*a[5].lo.. */
+	adcq	$0, %r11                /* %v181 */
+	movl	$0xffffffff, %r9d       /* 0xffffffff */
+	movq	%rsi, %r8               /* a[0]*a[0].lo.. */
+	subq	%r9, %r8                /* a[0]*a[0].lo.. */
+	movabsq	$0xffffffff00000000, %r9 /* 0xffffffff00000000 */
+	movq	%r10, %rdx              /* a[0]*a[1].lo.. */
+	sbbq	%r9, %rdx               /* a[0]*a[1].lo.. */
+	movq	%rbx, %r9               /* a[0]*a[2].lo.. */
+	sbbq	$-2, %r9                /* a[0]*a[2].lo.. */
+	movq	%rcx, %rbp              /* a[0]*a[3].lo.. */
 	sbbq	$-1, %rbp               /* a[0]*a[3].lo.. */
-	movq	%r10, %r12              /* a[0]*a[4].lo.. */
+	movq	%rax, %r12              /* a[0]*a[4].lo.. */
 	sbbq	$-1, %r12               /* a[0]*a[4].lo.. */
-	movq	%r11, %r13              /* a[0]*a[5].lo.. */
+	movq	%rdi, %r13              /* a[0]*a[5].lo.. */
 	sbbq	$-1, %r13               /* a[0]*a[5].lo.. */
-	sbbq	$0, %rax
-	cmovcq	%r9, %rdi               /* %v184 */
-	cmovcq	%rcx, %rbx              /* %v185 */
-	cmovcq	%rdx, %r8               /* %v186 */
-	cmovcq	%rsi, %rbp              /* %v187 */
-	cmovcq	%r10, %r12              /* %v188 */
-	cmovcq	%r11, %r13              /* %v189 */
-	movq	8(%rsp), %rax           /* out */
-	movq	%rdi, (%rax)            /*                      def sqr(a: element) -> element: */
-	movq	%rbx, 8(%rax)
-	movq	%r8, 16(%rax)
+	sbbq	$0, %r11
+	cmovcq	%rsi, %r8               /* %v192 */
+	cmovcq	%r10, %rdx              /* %v193 */
+	cmovcq	%rbx, %r9               /* %v194 */
+	cmovcq	%rcx, %rbp              /* %v195 */
+	cmovcq	%rax, %r12              /* %v196 */
+	movq	(%rsp), %rax            /* out */
+	cmovcq	%rdi, %r13              /* %v197 */
+	movq	%r8, (%rax)             /*                      def sqr(a: element) -> element: */
+	movq	%rdx, 8(%rax)
+	movq	%r9, 16(%rax)
 	movq	%rbp, 24(%rax)
 	movq	%r12, 32(%rax)
 	movq	%r13, 40(%rax)
-	addq	$40, %rsp
+	addq	$48, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -642,7 +662,7 @@ SYMBOL(p384_sqr):
  * args    out in rdi, a in rsi, n in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   144 bytes
+ * stack   128 bytes
  * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p384_square_n)
@@ -670,8 +690,8 @@ SYMBOL(p384_square_n):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	subq	$96, %rsp               /* slots */
-	.cfi_def_cfa_offset 152
+	subq	$80, %rsp               /* slots */
+	.cfi_def_cfa_offset 136
 	movq	(%rsi), %rax            /* a[0] */
 	movq	8(%rsi), %r10           /* a[1] */
 	movq	16(%rsi), %r11          /* a[2] */
@@ -683,223 +703,231 @@ SYMBOL(p384_square_n):
 	jz	LOCAL(square_n_join2)
 	movq	%rax, 8(%rsp)           /* keep a[0] */
 	movq	%r10, 16(%rsp)          /* keep a[1] */
-	movq	%rdx, 24(%rsp)          /* keep n */
+	movq	%r11, 24(%rsp)          /* keep a[2] */
+	movq	%rdx, 32(%rsp)          /* keep n */
 LOCAL(square_n_loop3):
 	movq	8(%rsp), %rdx           /* s0 */
 	mulxq	16(%rsp), %r10, %rax    /* rax=s0*s1.hi r10=s0*s1.lo return reduced(a.value * a.value) */
-	mulxq	%r11, %rdi, %rsi        /* s0*s2.hi */
-	addq	%rax, %rdi              /* s0*s2.lo.. */
-	mulxq	%r9, %rbx, %rax         /* s0*s3.hi */
-	adcq	%rsi, %rbx              /* s0*s3.lo.. */
-	mulxq	%r8, %rbp, %rsi         /* s0*s4.hi */
-	adcq	%rax, %rbp              /* s0*s4.lo.. */
-	mulxq	%rcx, %r12, %rax        /* s0*s5.hi */
-	adcq	%rsi, %r12              /* s0*s5.lo.. */
-	adcq	$0, %rax                /* s0*s5.hi.. */
+	mulxq	24(%rsp), %rsi, %r11    /* r11=s0*s2.hi rsi=s0*s2.lo */
+	mulxq	%r9, %rbx, %rdi         /* rdi=s0*s3.hi rbx=s0*s3.lo */
+	mulxq	%r8, %r12, %rbp         /* rbp=s0*s4.hi r12=s0*s4.lo */
+	addq	%rax, %rsi              /* s0*s2.lo.. */
+	adcq	%r11, %rbx              /* s0*s3.lo.. */
+	adcq	%rdi, %r12              /* s0*s4.lo.. */
+	mulxq	%rcx, %r11, %rax        /* s0*s5.hi */
 	movq	16(%rsp), %rdx          /* s1 */
-	mulxq	%r11, %r13, %rsi        /* rsi=s1*s2.hi r13=s1*s2.lo */
-	xorl	%r14d, %r14d            /* 0 */
+	adcq	%rbp, %r11              /* s0*s5.lo.. */
+	adcq	$0, %rax                /* s0*s5.hi.. */
+	xorl	%edi, %edi              /* 0 */
+	mulxq	24(%rsp), %r13, %rbp    /* s1*s2.hi */
 	adcxq	%r13, %rbx              /* s0*s3.lo.. */
-	mulxq	%r9, %r15, %r13         /* s1*s3.hi */
-	adcxq	%r15, %rbp
-	adoxq	%rsi, %rbp              /* s0*s4.lo.. */
-	mulxq	%r8, %r15, %rsi         /* s1*s4.hi */
-	adcxq	%r15, %r12
-	adoxq	%r13, %r12              /* s0*s5.lo.. */
-	mulxq	%rcx, %r15, %r13        /* s1*s5.hi */
+	mulxq	%r9, %r14, %r13         /* s1*s3.hi */
+	adcxq	%r14, %r12
+	adoxq	%rbp, %r12              /* s0*s4.lo.. */
+	mulxq	%r8, %r14, %rbp         /* s1*s4.hi */
+	adcxq	%r14, %r11
+	adoxq	%r13, %r11              /* s0*s5.lo.. */
+	mulxq	%rcx, %r14, %r13        /* s1*s5.hi */
+	movq	24(%rsp), %rdx          /* s2 */
+	adcxq	%r14, %rax
+	adoxq	%rbp, %rax              /* s0*s5.hi.. */
+	adcxq	%rdi, %r13
+	adoxq	%rdi, %r13              /* s1*s5.hi.. */
+	xorl	%edi, %edi              /* 0 */
+	mulxq	%r9, %r14, %rbp         /* s2*s3.hi */
+	adcxq	%r14, %r11              /* s0*s5.lo.. */
+	mulxq	%r8, %r15, %r14         /* s2*s4.hi */
 	adcxq	%r15, %rax
-	adoxq	%rsi, %rax              /* s0*s5.hi.. */
-	adcxq	%r14, %r13
+	adoxq	%rbp, %rax              /* s0*s5.hi.. */
+	mulxq	%rcx, %r15, %rbp        /* s2*s5.hi */
+	adcxq	%r15, %r13
 	adoxq	%r14, %r13              /* s1*s5.hi.. */
-	movq	%r11, %rdx              /* s2 */
-	mulxq	%r9, %r14, %rsi         /* rsi=s2*s3.hi r14=s2*s3.lo */
-	xorl	%r15d, %r15d            /* 0 */
-	adcxq	%r14, %r12              /* s0*s5.lo.. */
-	mulxq	%r8, %r11, %r14         /* s2*s4.hi */
-	adcxq	%r11, %rax
-	adoxq	%rsi, %rax              /* s0*s5.hi.. */
-	mulxq	%rcx, %rsi, %r11        /* s2*s5.hi */
-	adcxq	%rsi, %r13
-	adoxq	%r14, %r13              /* s1*s5.hi.. */
-	adcxq	%r15, %r11
-	adoxq	%r15, %r11              /* s2*s5.hi.. */
-	movq	%rdx, %rsi              /* s2 */
+	adcxq	%rdi, %rbp
+	adoxq	%rdi, %rbp              /* s2*s5.hi.. */
+	xorl	%edi, %edi              /* 0 */
 	movq	%r9, %rdx               /* s3 */
-	mulxq	%r8, %r15, %r14         /* r14=s3*s4.hi r15=s3*s4.lo */
-	xorl	%r9d, %r9d              /* 0 */
+	mulxq	%r8, %r15, %r14         /* s3*s4.hi */
 	adcxq	%r15, %r13              /* s1*s5.hi.. */
-	movq	%rdx, 32(%rsp)          /* spill s3 */
-	mulxq	%rcx, %rdx, %r15        /* s3*s5.hi */
-	adcxq	%rdx, %r11
-	adoxq	%r14, %r11              /* s2*s5.hi.. */
-	adcxq	%r9, %r15
-	adoxq	%r9, %r15               /* s3*s5.hi.. */
+	mulxq	%rcx, %r9, %r15         /* s3*s5.hi */
+	adcxq	%r9, %rbp
+	adoxq	%r14, %rbp              /* s2*s5.hi.. */
+	adcxq	%rdi, %r15
+	adoxq	%rdi, %r15              /* s3*s5.hi.. */
+	movq	%rdx, %r9               /* s3 */
 	movq	%r8, %rdx               /* s4 */
-	mulxq	%rcx, %r14, %r9         /* s4*s5.hi */
+	mulxq	%rcx, %r14, %rdi        /* s4*s5.hi */
 	addq	%r14, %r15              /* s3*s5.hi.. */
-	adcq	$0, %r9                 /* s4*s5.hi.. */
+	adcq	$0, %rdi                /* s4*s5.hi.. */
+	movq	8(%rsp), %rdx           /* reload s0 */
 	addq	%r10, %r10              /* s0*s1.lo.. */
-	adcq	%rdi, %rdi              /* s0*s2.lo.. */
+	adcq	%rsi, %rsi              /* s0*s2.lo.. */
 	adcq	%rbx, %rbx              /* s0*s3.lo.. */
-	adcq	%rbp, %rbp              /* s0*s4.lo.. */
-	adcq	%r12, %r12              /* s0*s5.lo.. */
+	adcq	%r12, %r12              /* s0*s4.lo.. */
+	adcq	%r11, %r11              /* s0*s5.lo.. */
 	adcq	%rax, %rax              /* s0*s5.hi.. */
 	adcq	%r13, %r13              /* s1*s5.hi.. */
-	adcq	%r11, %r11              /* s2*s5.hi.. */
+	adcq	%rbp, %rbp              /* s2*s5.hi.. */
 	adcq	%r15, %r15              /* s3*s5.hi.. */
-	adcq	%r9, %r9                /* s4*s5.hi.. */
-	movq	8(%rsp), %rdx           /* reload s0 */
-	mulxq	%rdx, %rdx, %r14        /* r14=s0*s0.hi rdx=s0*s0.lo */
-	movq	%rdx, 40(%rsp)          /* spill s0*s0.lo */
+	adcq	%rdi, %rdi              /* s4*s5.hi.. */
+	movq	$0, %r14
+	adcq	$0, %r14                /* %v87 */
+	movq	%r14, 40(%rsp)          /* spill %v87 */
+	mulxq	%rdx, %r14, %rdx        /* s0*s0.lo */
+	addq	%rdx, %r10              /* s0*s1.lo.. */
 	movq	16(%rsp), %rdx          /* reload s1 */
-	movq	%r9, 48(%rsp)           /* spill s4*s5.hi.. */
-	mulxq	%rdx, %r9, %rdx         /* rdx=s1*s1.hi r9=s1*s1.lo */
-	movq	%rdx, 56(%rsp)          /* spill s1*s1.hi */
-	movq	%rsi, %rdx              /* s2 */
-	mulxq	%rsi, %rdx, %rsi        /* rsi=s2*s2.hi rdx=s2*s2.lo */
-	movq	%rdx, 64(%rsp)          /* spill s2*s2.lo */
-	movq	32(%rsp), %rdx          /* reload s3 */
-	movq	%r15, 32(%rsp)          /* spill s3*s5.hi.. */
-	mulxq	%rdx, %r15, %rdx        /* rdx=s3*s3.hi r15=s3*s3.lo */
-	movq	%rdx, 72(%rsp)          /* spill s3*s3.hi */
+	movq	%rdi, 48(%rsp)          /* spill s4*s5.hi.. */
+	mulxq	%rdx, %rdi, %rdx        /* s1*s1.hi */
+	adcq	%rdi, %rsi              /* s0*s2.lo.. */
+	adcq	%rdx, %rbx              /* s0*s3.lo.. */
+	movq	24(%rsp), %rdx          /* reload s2 */
+	mulxq	%rdx, %rdx, %rdi        /* s2*s2.hi */
+	adcq	%rdx, %r12              /* s0*s4.lo.. */
+	movq	%r9, %rdx               /* s3 */
+	mulxq	%r9, %rdx, %r9          /* r9=s3*s3.hi rdx=s3*s3.lo */
+	adcq	%rdi, %r11              /* s0*s5.lo.. */
+	movq	%rdx, %rdi              /* s3*s3.lo */
 	movq	%r8, %rdx               /* s4 */
 	mulxq	%r8, %rdx, %r8          /* r8=s4*s4.hi rdx=s4*s4.lo */
-	movq	%rdx, 80(%rsp)          /* spill s4*s4.lo */
+	adcq	%rdi, %rax              /* s0*s5.hi.. */
+	movq	%rdx, %rdi              /* s4*s4.lo */
 	movq	%rcx, %rdx              /* s5 */
 	mulxq	%rcx, %rdx, %rcx        /* rcx=s5*s5.hi rdx=s5*s5.lo */
-	movq	%rcx, 88(%rsp)          /* spill s5*s5.hi */
-	movq	$0, %rcx
-	adcq	$0, %rcx                /* %v99 */
-	addq	%r14, %r10              /* s0*s1.lo.. */
-	adcq	%r9, %rdi               /* s0*s2.lo.. */
-	adcq	56(%rsp), %rbx          /* s0*s3.lo.. */
-	adcq	64(%rsp), %rbp          /* s0*s4.lo.. */
-	adcq	%rsi, %r12              /* s0*s5.lo.. */
-	adcq	%r15, %rax              /* s0*s5.hi.. */
-	adcq	72(%rsp), %r13          /* s1*s5.hi.. */
-	adcq	80(%rsp), %r11          /* s2*s5.hi.. */
-	adcq	32(%rsp), %r8           /* s3*s5.hi.. */
+	adcq	%r9, %r13               /* s1*s5.hi.. */
+	adcq	%rdi, %rbp              /* s2*s5.hi.. */
+	adcq	%r8, %r15               /* s3*s5.hi.. */
 	adcq	48(%rsp), %rdx          /* s4*s5.hi.. */
-	adcq	88(%rsp), %rcx          /* s5*s5.hi.. */
-	movl	$32, %esi               /* 0x20 */
-	shlxq	%rsi, 40(%rsp), %r14    /* s0*s0.lo<<           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	40(%rsp), %r9           /* s0*s0.lo */
-	movq	%r10, %r15              /* s0*s1.lo.. */
-	shldq	$32, %r9, %r15          /* (s0*s0.lo).high */
-	addq	%r9, %r14               /* s0*s0.lo.. */
-	adcq	%r10, %r15
-	addq	%r9, %r15               /* s0*s1.lo.. */
-	movq	%rcx, 32(%rsp)          /* spill s5*s5.hi.. */
-	movl	$0, %ecx                /* 0 */
-	cmpq	%r14, %rcx              /*                      part = ((q << 64) - q).split(96)[1] */
+	adcq	40(%rsp), %rcx          /* s5*s5.hi.. */
+	movl	$32, %edi               /* 0x20 */
+	shlxq	%rdi, %r14, %r8         /* s0*s0.lo<<           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r10, %r9               /* s0*s1.lo.. */
+	shldq	$32, %r14, %r9          /* (s0*s0.lo).high */
+	addq	%r14, %r8               /* s0*s0.lo.. */
+	adcq	%r9, %r10
+	addq	%r14, %r10              /* s0*s1.lo.. */
+	shlxq	%rdi, %r8, %r9          /* s0*s0.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r10, %r14              /* s0*s1.lo.. */
+	shldq	$32, %r8, %r14          /* (s0*s0.lo..).high */
+	movq	%rcx, 40(%rsp)          /* spill s5*s5.hi.. */
+	shrxq	%rdi, %r10, %rcx        /* (s0*s1.lo..).high */
 	movq	%rdx, 48(%rsp)          /* spill s4*s5.hi.. */
-	movq	%r14, %rdx              /* s0*s0.lo.. */
-	sbbq	%r15, %rdx              /* s0*s0.lo.. */
-	movq	%r8, 56(%rsp)           /* spill s3*s5.hi.. */
-	movq	%r15, %r8               /* s0*s1.lo.. */
-	sbbq	$0, %r8                 /* s0*s1.lo.. */
-	shrdq	$32, %r8, %rdx          /* (s0*s0.lo..).high */
-	shrq	$32, %r8                /* (s0*s1.lo..).high */
-	addq	%r14, %rdx              /* s0*s0.lo..           low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r15, %r8               /* s0*s1.lo.. */
-	movq	%r11, 64(%rsp)          /* spill s2*s5.hi.. */
-	movq	$0, %r11
-	adcq	$0, %r11                /* %v125 */
-	cmpq	%r14, %r9
-	sbbq	%r15, %r10
-	sbbq	%rdx, %rdi              /* s0*s2.lo.. */
-	sbbq	%r8, %rbx               /* s0*s3.lo.. */
-	sbbq	%r11, %rbp              /* s0*s4.lo.. */
-	sbbq	$0, %r12                /* s0*s5.lo.. */
-	sbbq	$0, %r14                /* s0*s0.lo.. */
-	sbbq	$0, %r15                /* s0*s1.lo.. */
-	shlxq	%rsi, %rdi, %r10        /* s0*s2.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rbx, %rdx              /* s0*s3.lo.. */
-	shldq	$32, %rdi, %rdx         /* (s0*s2.lo..).high */
-	addq	%rdi, %r10              /* s0*s2.lo.. */
-	adcq	%rbx, %rdx
-	addq	%rdi, %rdx              /* s0*s3.lo.. */
-	cmpq	%r10, %rcx              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r10, %r11              /* s0*s2.lo.. */
-	sbbq	%rdx, %r11              /* s0*s2.lo.. */
-	movq	%rdx, %r9               /* s0*s3.lo.. */
-	sbbq	$0, %r9                 /* s0*s3.lo.. */
-	shrdq	$32, %r9, %r11          /* (s0*s2.lo..).high */
-	shrq	$32, %r9                /* (s0*s3.lo..).high */
-	addq	%r10, %r11              /* s0*s2.lo..           low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rdx, %r9               /* s0*s3.lo.. */
-	movq	$0, %r8
-	adcq	$0, %r8                 /* %v145 */
-	cmpq	%r10, %rdi
-	sbbq	%rdx, %rbx
-	sbbq	%r11, %rbp              /* s0*s4.lo.. */
-	sbbq	%r9, %r12               /* s0*s5.lo.. */
-	sbbq	%r8, %r14               /* s0*s0.lo.. */
-	sbbq	$0, %r15                /* s0*s1.lo.. */
-	sbbq	$0, %r10                /* s0*s2.lo.. */
-	sbbq	$0, %rdx                /* s0*s3.lo.. */
-	shlxq	%rsi, %rbp, %rdi        /* s0*s4.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r12, %rbx              /* s0*s5.lo.. */
-	shldq	$32, %rbp, %rbx         /* (s0*s4.lo..).high */
-	addq	%rbp, %rdi              /* s0*s4.lo.. */
-	adcq	%r12, %rbx
-	addq	%rbp, %rbx              /* s0*s5.lo.. */
-	cmpq	%rdi, %rcx              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%rdi, %r11              /* s0*s4.lo.. */
-	sbbq	%rbx, %r11              /* s0*s4.lo.. */
-	movq	%rbx, %r9               /* s0*s5.lo.. */
-	sbbq	$0, %r9                 /* s0*s5.lo.. */
-	shrdq	$32, %r9, %r11          /* (s0*s4.lo..).high */
-	shrq	$32, %r9                /* (s0*s5.lo..).high */
-	addq	%rdi, %r11              /* s0*s4.lo..           low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rbx, %r9               /* s0*s5.lo.. */
-	movq	$0, %r8
-	adcq	$0, %r8                 /* %v165 */
-	cmpq	%rdi, %rbp
-	sbbq	%rbx, %r12
-	sbbq	%r11, %r14              /* s0*s0.lo.. */
-	sbbq	%r9, %r15               /* s0*s1.lo.. */
-	sbbq	%r8, %r10               /* s0*s2.lo.. */
-	sbbq	$0, %rdx                /* s0*s3.lo.. */
-	sbbq	$0, %rdi                /* s0*s4.lo.. */
-	sbbq	$0, %rbx                /* s0*s5.lo.. */
-	addq	%rax, %r14              /* s0*s0.lo..           return (low + high).reduce_once(P) */
-	adcq	%r13, %r15              /* s0*s1.lo.. */
-	adcq	64(%rsp), %r10          /* s0*s2.lo.. */
-	adcq	56(%rsp), %rdx          /* s0*s3.lo.. */
-	adcq	48(%rsp), %rdi          /* s0*s4.lo.. */
-	adcq	32(%rsp), %rbx          /* s0*s5.lo.. */
-	movq	$0, %rax
-	adcq	$0, %rax                /* %v180 */
-	movl	$0xffffffff, %ebp       /* 0xffffffff */
-	movq	%r14, %r12              /* s0*s0.lo.. */
-	subq	%rbp, %r12              /* s0*s0.lo.. */
-	movabsq	$0xffffffff00000000, %r13 /* 0xffffffff00000000 */
-	movq	%r15, %r8               /* s0*s1.lo.. */
-	sbbq	%r13, %r8               /* s0*s1.lo.. */
-	movq	%r10, %r11              /* s0*s2.lo.. */
-	sbbq	$-2, %r11               /* s0*s2.lo.. */
-	movq	%rdx, %r9               /* s0*s3.lo.. */
+	movq	%r10, %rdx              /* s0*s1.lo.. */
+	addq	%r9, %rdx               /* s0*s1.lo.. */
+	movq	%r15, 56(%rsp)          /* spill s3*s5.hi.. */
+	movq	%r8, %r15               /* s0*s0.lo.. */
+	adcq	%r14, %r15              /* s0*s0.lo.. */
+	movq	%rbp, 64(%rsp)          /* spill s2*s5.hi.. */
+	movq	%r10, %rbp              /* s0*s1.lo.. */
+	adcq	%rcx, %rbp              /* s0*s1.lo.. */
+	movq	%r13, 72(%rsp)          /* spill s1*s5.hi.. */
+	movq	$0, %r13
+	adcq	$0, %r13                /* %v124 */
+	cmpq	%r9, %r8
+	sbbq	%r14, %rdx
+	sbbq	%rcx, %r15              /* s0*s0.lo.. */
+	sbbq	$0, %rbp                /* s0*s1.lo.. */
+	sbbq	$0, %r13                /* %v129 */
+	subq	%r15, %rsi              /* s0*s2.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%rbp, %rbx              /* s0*s3.lo.. */
+	sbbq	%r13, %r12              /* s0*s4.lo.. */
+	sbbq	$0, %r11                /* s0*s5.lo.. */
+	sbbq	$0, %r8                 /* s0*s0.lo.. */
+	sbbq	$0, %r10                /* s0*s1.lo.. */
+	shlxq	%rdi, %rsi, %rdx        /* s0*s2.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rbx, %r9               /* s0*s3.lo.. */
+	shldq	$32, %rsi, %r9          /* (s0*s2.lo..).high */
+	addq	%rsi, %rdx              /* s0*s2.lo.. */
+	adcq	%r9, %rbx
+	addq	%rsi, %rbx              /* s0*s3.lo.. */
+	shlxq	%rdi, %rdx, %r9         /* s0*s2.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rbx, %rcx              /* s0*s3.lo.. */
+	shldq	$32, %rdx, %rcx         /* (s0*s2.lo..).high */
+	shrxq	%rdi, %rbx, %rsi        /* (s0*s3.lo..).high */
+	movq	%rbx, %rbp              /* s0*s3.lo.. */
+	addq	%r9, %rbp               /* s0*s3.lo.. */
+	movq	%rdx, %r13              /* s0*s2.lo.. */
+	adcq	%rcx, %r13              /* s0*s2.lo.. */
+	movq	%rbx, %r14              /* s0*s3.lo.. */
+	adcq	%rsi, %r14              /* s0*s3.lo.. */
+	movq	$0, %r15
+	adcq	$0, %r15                /* %v147 */
+	cmpq	%r9, %rdx
+	sbbq	%rcx, %rbp
+	sbbq	%rsi, %r13              /* s0*s2.lo.. */
+	sbbq	$0, %r14                /* s0*s3.lo.. */
+	sbbq	$0, %r15                /* %v152 */
+	subq	%r13, %r12              /* s0*s4.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %r11              /* s0*s5.lo.. */
+	sbbq	%r15, %r8               /* s0*s0.lo.. */
+	sbbq	$0, %r10                /* s0*s1.lo.. */
+	sbbq	$0, %rdx                /* s0*s2.lo.. */
+	sbbq	$0, %rbx                /* s0*s3.lo.. */
+	shlxq	%rdi, %r12, %rsi        /* s0*s4.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r11, %r9               /* s0*s5.lo.. */
+	shldq	$32, %r12, %r9          /* (s0*s4.lo..).high */
+	addq	%r12, %rsi              /* s0*s4.lo.. */
+	adcq	%r9, %r11
+	addq	%r12, %r11              /* s0*s5.lo.. */
+	shlxq	%rdi, %rsi, %r9         /* s0*s4.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r11, %rcx              /* s0*s5.lo.. */
+	shldq	$32, %rsi, %rcx         /* (s0*s4.lo..).high */
+	shrxq	%rdi, %r11, %rbp        /* (s0*s5.lo..).high */
+	movq	%r11, %r12              /* s0*s5.lo.. */
+	addq	%r9, %r12               /* s0*s5.lo.. */
+	movq	%rsi, %r13              /* s0*s4.lo.. */
+	adcq	%rcx, %r13              /* s0*s4.lo.. */
+	movq	%r11, %r14              /* s0*s5.lo.. */
+	adcq	%rbp, %r14              /* s0*s5.lo.. */
+	movq	$0, %r15
+	adcq	$0, %r15                /* %v170 */
+	cmpq	%r9, %rsi
+	sbbq	%rcx, %r12
+	sbbq	%rbp, %r13              /* s0*s4.lo.. */
+	sbbq	$0, %r14                /* s0*s5.lo.. */
+	sbbq	$0, %r15                /* %v175 */
+	subq	%r13, %r8               /* s0*s0.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %r10              /* s0*s1.lo.. */
+	sbbq	%r15, %rdx              /* s0*s2.lo.. */
+	sbbq	$0, %rbx                /* s0*s3.lo.. */
+	sbbq	$0, %rsi                /* s0*s4.lo.. */
+	sbbq	$0, %r11                /* s0*s5.lo.. */
+	addq	%r8, %rax               /* s0*s0.lo..           return (low + high).reduce_once(P) */
+	adcq	72(%rsp), %r10          /* s0*s1.lo.. */
+	movq	$0, %rbp                /* start */
+	adcq	64(%rsp), %rdx          /* s0*s2.lo.. */
+	adcq	56(%rsp), %rbx          /* s0*s3.lo.. */
+	adcq	48(%rsp), %rsi          /* s0*s4.lo.. */
+	adcq	40(%rsp), %r11          /* s0*s5.lo.. */
+	adcq	$0, %rbp                /* %v188 */
+	movl	$0xffffffff, %r12d      /* 0xffffffff */
+	movq	%rax, %r13              /* s0*s0.lo.. */
+	subq	%r12, %r13              /* s0*s0.lo.. */
+	movabsq	$0xffffffff00000000, %r14 /* 0xffffffff00000000 */
+	movq	%r10, %r15              /* s0*s1.lo.. */
+	sbbq	%r14, %r15              /* s0*s1.lo.. */
+	movq	%rdx, %rcx              /* s0*s2.lo.. */
+	sbbq	$-2, %rcx               /* s0*s2.lo.. */
+	movq	%rbx, %r9               /* s0*s3.lo.. */
 	sbbq	$-1, %r9                /* s0*s3.lo.. */
-	movq	%rdi, %rcx              /* s0*s4.lo.. */
-	sbbq	$-1, %rcx               /* s0*s4.lo.. */
-	movq	%rbx, %rsi              /* s0*s5.lo.. */
-	sbbq	$-1, %rsi               /* s0*s5.lo.. */
-	sbbq	$0, %rax
-	cmovcq	%r14, %r12              /* %v191 */
-	cmovcq	%r15, %r8               /* %v192 */
-	cmovcq	%r10, %r11              /* %v193 */
-	cmovcq	%rdx, %r9               /* %v194 */
-	cmovcq	%rdi, %rcx              /* %v195 */
-	cmovcq	%rbx, %rsi              /* %v196 */
-	movq	%r12, 8(%rsp)           /* keep %v191 */
-	movq	%r8, 16(%rsp)           /* keep %v192 */
-	movq	%rcx, %r8               /* %v195 */
-	movq	%rsi, %rcx              /* %v196 */
-	decq	24(%rsp)
+	movq	%rsi, %r8               /* s0*s4.lo.. */
+	sbbq	$-1, %r8                /* s0*s4.lo.. */
+	movq	%r11, %rdi              /* s0*s5.lo.. */
+	sbbq	$-1, %rdi               /* s0*s5.lo.. */
+	sbbq	$0, %rbp
+	cmovcq	%rax, %r13              /* %v199 */
+	cmovcq	%r10, %r15              /* %v200 */
+	cmovcq	%rdx, %rcx              /* %v201 */
+	cmovcq	%rbx, %r9               /* %v202 */
+	cmovcq	%rsi, %r8               /* %v203 */
+	cmovcq	%r11, %rdi              /* %v204 */
+	movq	%r13, 8(%rsp)           /* keep %v199 */
+	movq	%r15, 16(%rsp)          /* keep %v200 */
+	movq	%rcx, 24(%rsp)          /* keep %v201 */
+	movq	%rdi, %rcx              /* %v204 */
+	decq	32(%rsp)
 	jnz	LOCAL(square_n_loop3)
 	movq	8(%rsp), %rax           /* s0 */
 	movq	16(%rsp), %r10          /* s1 */
+	movq	24(%rsp), %r11          /* s2 */
 LOCAL(square_n_join2):
 	movq	(%rsp), %rdx            /* out */
 	movq	%rax, (%rdx)            /*                      return repeat(n, sqr, a) */
@@ -908,7 +936,7 @@ LOCAL(square_n_join2):
 	movq	%r9, 24(%rdx)
 	movq	%r8, 32(%rdx)
 	movq	%rcx, 40(%rdx)
-	addq	$96, %rsp
+	addq	$80, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -1080,16 +1108,16 @@ SYMBOL(p384_add):
 	.cfi_def_cfa_offset 48
 	.cfi_offset %r14, -48
 	movq	(%rsi), %rax            /* a[0] */
-	addq	(%rdx), %rax            /* a[0]..               return (a.value + b.value).reduce_once(P) */
 	movq	8(%rsi), %r10           /* a[1] */
-	adcq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	adcq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
-	adcq	24(%rdx), %r9           /* a[3].. */
 	movq	32(%rsi), %r8           /* a[4] */
-	adcq	32(%rdx), %r8           /* a[4].. */
 	movq	40(%rsi), %rcx          /* a[5] */
+	addq	(%rdx), %rax            /* a[0]..               return (a.value + b.value).reduce_once(P) */
+	adcq	8(%rdx), %r10           /* a[1].. */
+	adcq	16(%rdx), %r11          /* a[2].. */
+	adcq	24(%rdx), %r9           /* a[3].. */
+	adcq	32(%rdx), %r8           /* a[4].. */
 	adcq	40(%rdx), %rcx          /* a[5].. */
 	movq	$0, %rdx
 	adcq	$0, %rdx                /* %v22 */
@@ -1165,26 +1193,23 @@ SYMBOL(p384_sub):
 	.cfi_def_cfa_offset 24
 	.cfi_offset %rbp, -24
 	movq	(%rsi), %rax            /* a[0] */
-	subq	(%rdx), %rax            /* a[0]..               difference = a.value - b.value */
 	movq	8(%rsi), %r10           /* a[1] */
-	sbbq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	sbbq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
-	sbbq	24(%rdx), %r9           /* a[3].. */
 	movq	32(%rsi), %r8           /* a[4] */
-	sbbq	32(%rdx), %r8           /* a[4].. */
 	movq	40(%rsi), %rcx          /* a[5] */
+	subq	(%rdx), %rax            /* a[0]..               difference = a.value - b.value */
+	sbbq	8(%rdx), %r10           /* a[1].. */
+	sbbq	16(%rdx), %r11          /* a[2].. */
+	sbbq	24(%rdx), %r9           /* a[3].. */
+	sbbq	32(%rdx), %r8           /* a[4].. */
 	sbbq	40(%rdx), %rcx          /* a[5].. */
-	sbbq	%rdx, %rdx
-	sarq	$63, %rdx               /*                      return difference + pick(difference.at_least(0), 0, P) */
-	btq	$63, %rdx
-	sbbq	%rdx, %rdx              /* %v24 */
-	movl	%edx, %esi              /* %v25 */
+	sbbq	%rdx, %rdx              /* %v22 */
+	movl	%edx, %esi              /* %v23                 return difference + pick(difference.at_least(0), 0, P) */
 	movabsq	$0xffffffff00000000, %rbx
-	andq	%rdx, %rbx              /* %v26 */
+	andq	%rdx, %rbx              /* %v24 */
 	movq	%rdx, %rbp
-	andq	$-2, %rbp               /* %v28 */
+	andq	$-2, %rbp               /* %v26 */
 	addq	%rsi, %rax              /* a[0].. */
 	adcq	%rbx, %r10              /* a[1].. */
 	adcq	%rbp, %r11              /* a[2].. */
@@ -1276,19 +1301,19 @@ SYMBOL(p384_neg):
 SYMBOL(p384_canon):
 	.cfi_startproc
 	endbr64
-	movl	$0xffffffff, %eax       /* 0xffffffff */
 	movq	(%rsi), %r10            /* a[0] */
+	movq	8(%rsi), %r11           /* a[1] */
+	movl	$0xffffffff, %eax       /* 0xffffffff */
 	subq	%rax, %r10              /* a[0]..               return a.value.reduce_once(P) */
 	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
-	movq	8(%rsi), %r11           /* a[1] */
 	sbbq	%rax, %r11              /* a[1].. */
 	movq	16(%rsi), %rax          /* a[2] */
-	sbbq	$-2, %rax               /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
-	sbbq	$-1, %r9                /* a[3].. */
 	movq	32(%rsi), %r8           /* a[4] */
-	sbbq	$-1, %r8                /* a[4].. */
 	movq	40(%rsi), %rcx          /* a[5] */
+	sbbq	$-2, %rax               /* a[2].. */
+	sbbq	$-1, %r9                /* a[3].. */
+	sbbq	$-1, %r8                /* a[4].. */
 	sbbq	$-1, %rcx               /* a[5].. */
 	cmovcq	(%rsi), %r10            /* %v17 */
 	cmovcq	8(%rsi), %r11           /* %v18 */
@@ -1316,7 +1341,7 @@ SYMBOL(p384_canon):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   264 bytes
+ * stack   256 bytes
  * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p384_to_mont)
@@ -1344,8 +1369,8 @@ SYMBOL(p384_to_mont):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	subq	$216, %rsp              /* slots */
-	.cfi_def_cfa_offset 272
+	subq	$208, %rsp              /* slots */
+	.cfi_def_cfa_offset 264
 	movabsq	$0xfffffffe00000001, %rdx /* 0xfffffffe00000001 */
 	mulxq	(%rsi), %r10, %rax      /* rax=a[0].hi r10=a[0].lo return reduced(a.value * (2**768 % P)) */
 	mulxq	8(%rsi), %r9, %r11      /* r11=a[1].hi r9=a[1].lo */
@@ -1368,233 +1393,242 @@ SYMBOL(p384_to_mont):
 	shrxq	%r11, 40(%rsi), %r11    /* a[5].high */
 	movq	%rdi, (%rsp)            /* spill out */
 	movq	$0, %rdi                /* start */
-	movq	%rdi, 8(%rsp)           /* spill start */
-	movl	$32, %edi
-	shlxq	%rdi, %r10, %rdi        /* a[0].lo<<            q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rdi, 16(%rsp)          /* spill a[0].lo<< */
-	movq	$0, %rdi                /* start                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%rdi, 24(%rsp)          /* spill start */
-	movq	$0, %rdi                /* start */
-	movq	%rdi, 32(%rsp)          /* spill start */
-	movq	$0, %rdi                /* start */
-	movq	%rdi, 40(%rsp)          /* spill start */
-	movq	$1, %rdi                /* start                return (low + high).reduce_once(P) */
-	movq	%rdi, 48(%rsp)          /* spill start */
-	movq	$0, %rdi                /* start */
-	movq	%rdx, 56(%rsp)          /* spill a[4].high */
+	movq	%r11, 8(%rsp)           /* spill a[5].high */
+	movl	$32, %r11d
+	shlxq	%r11, %r10, %r11        /* a[0].lo<<            q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r11, 16(%rsp)          /* spill a[0].lo<< */
+	movq	$0, %r11                /* start                less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r11, 24(%rsp)          /* spill start */
+	movq	$0, %r11                /* start */
+	movq	%r11, 32(%rsp)          /* spill start */
+	movq	$0, %r11                /* start */
+	movq	%r11, 40(%rsp)          /* spill start */
+	movq	$0, %r11                /* start                return (low + high).reduce_once(P) */
+	movq	%rdx, 48(%rsp)          /* spill a[4].high */
 	movabsq	$0xfffffffe00000000, %rdx /* 0xfffffffe00000000 */
-	movq	%rdi, 64(%rsp)          /* spill start */
-	movq	%r10, 72(%rsp)          /* spill a[0].lo */
-	mulxq	(%rsi), %r10, %rdi      /* rdi=a[0].hi r10=a[0].lo return reduced(a.value * (2**768 % P)) */
-	movq	%rdi, 80(%rsp)          /* spill a[0].hi */
-	movq	(%rsi), %rdi            /* a[0] */
-	shlq	$33, %rdi               /* a[0]<< */
+	movq	%r11, 56(%rsp)          /* spill start */
+	movq	%r10, 64(%rsp)          /* spill a[0].lo */
+	mulxq	(%rsi), %r10, %r11      /* r11=a[0].hi r10=a[0].lo return reduced(a.value * (2**768 % P)) */
+	movq	%r11, 72(%rsp)          /* spill a[0].hi */
+	movq	(%rsi), %r11            /* a[0] */
+	shlq	$33, %r11               /* a[0]<< */
+	movq	%rdi, 80(%rsp)          /* spill start */
 	movq	%r10, 88(%rsp)          /* spill a[0].lo */
-	movq	%r11, 96(%rsp)          /* spill a[5].high */
-	mulxq	8(%rsi), %r11, %r10     /* r10=a[1].hi r11=a[1].lo */
-	movq	%r10, 104(%rsp)         /* spill a[1].hi */
-	movq	8(%rsi), %r10           /* a[1] */
-	shlq	$33, %r10               /* a[1]<< */
-	movq	%r11, 112(%rsp)         /* spill a[1].lo */
-	movq	%rax, 120(%rsp)         /* spill a[5].hi.. */
-	mulxq	16(%rsi), %rax, %r11    /* r11=a[2].hi rax=a[2].lo */
-	movq	%r11, 128(%rsp)         /* spill a[2].hi */
-	movq	16(%rsi), %r11          /* a[2] */
-	shlq	$33, %r11               /* a[2]<< */
-	movq	%rax, 136(%rsp)         /* spill a[2].lo */
-	movq	%r15, 144(%rsp)         /* spill a[3].high */
+	mulxq	8(%rsi), %r10, %rdi     /* rdi=a[1].hi r10=a[1].lo */
+	movq	%rdi, 96(%rsp)          /* spill a[1].hi */
+	movq	8(%rsi), %rdi           /* a[1] */
+	shlq	$33, %rdi               /* a[1]<< */
+	movq	%r10, 104(%rsp)         /* spill a[1].lo */
+	movq	%rax, 112(%rsp)         /* spill a[5].hi.. */
+	mulxq	16(%rsi), %rax, %r10    /* r10=a[2].hi rax=a[2].lo */
+	movq	%r10, 120(%rsp)         /* spill a[2].hi */
+	movq	16(%rsi), %r10          /* a[2] */
+	shlq	$33, %r10               /* a[2]<< */
+	movq	%rax, 128(%rsp)         /* spill a[2].lo */
+	movq	%r15, 136(%rsp)         /* spill a[3].high */
 	mulxq	24(%rsi), %r15, %rax    /* rax=a[3].hi r15=a[3].lo */
-	movq	%rax, 152(%rsp)         /* spill a[3].hi */
+	movq	%rax, 144(%rsp)         /* spill a[3].hi */
 	movq	24(%rsi), %rax          /* a[3] */
 	shlq	$33, %rax               /* a[3]<< */
-	movq	%r15, 160(%rsp)         /* spill a[3].lo */
-	movq	%r14, 168(%rsp)         /* spill a[5].lo.. */
+	movq	%r15, 152(%rsp)         /* spill a[3].lo */
+	movq	%r14, 160(%rsp)         /* spill a[5].lo.. */
 	mulxq	32(%rsi), %r14, %r15    /* r15=a[4].hi r14=a[4].lo */
-	movq	%r15, 176(%rsp)         /* spill a[4].hi */
+	movq	%r15, 168(%rsp)         /* spill a[4].hi */
 	movq	32(%rsi), %r15          /* a[4] */
 	shlq	$33, %r15               /* a[4]<< */
-	movq	%r14, 184(%rsp)         /* spill a[4].lo */
+	movq	%r14, 176(%rsp)         /* spill a[4].lo */
 	mulxq	40(%rsi), %r14, %rdx    /* rdx=a[5].hi r14=a[5].lo */
-	movq	%rdx, 192(%rsp)         /* spill a[5].hi */
+	movq	%rdx, 184(%rsp)         /* spill a[5].hi */
 	movq	40(%rsi), %rdx          /* a[5] */
 	shlq	$33, %rdx               /* a[5]<< */
-	movq	%rsi, 200(%rsp)         /* spill a */
+	movq	%rsi, 192(%rsp)         /* spill a */
 	xorl	%esi, %esi              /* 0 */
-	adcxq	%rdi, %r9               /* a[1].lo.. */
-	adcxq	%r10, %rcx
+	adcxq	%r11, %r9               /* a[1].lo.. */
+	adcxq	%rdi, %rcx
 	adoxq	%r8, %rcx               /* a[2].lo.. */
-	adcxq	%r11, %rbp
+	adcxq	%r10, %rbp
 	adoxq	%rbx, %rbp              /* a[3].lo.. */
 	adcxq	%rax, %r13
 	adoxq	%r12, %r13              /* a[4].lo.. */
-	movq	%r12, 208(%rsp)         /* spill a[2].high */
-	movq	168(%rsp), %r12         /* reload a[5].lo.. */
+	movq	%r12, 200(%rsp)         /* spill a[2].high */
+	movq	160(%rsp), %r12         /* reload a[5].lo.. */
 	adcxq	%r15, %r12
-	adoxq	144(%rsp), %r12         /* a[5].lo.. */
-	movq	%r15, 168(%rsp)         /* spill a[4]<< */
-	movq	120(%rsp), %r15         /* reload a[5].hi.. */
+	adoxq	136(%rsp), %r12         /* a[5].lo.. */
+	movq	%r15, 160(%rsp)         /* spill a[4]<< */
+	movq	112(%rsp), %r15         /* reload a[5].hi.. */
 	adcxq	%rdx, %r15
-	adoxq	56(%rsp), %r15          /* a[5].hi.. */
-	movq	%rdx, 120(%rsp)         /* spill a[5]<< */
-	movq	96(%rsp), %rdx          /* reload a[5].high */
+	adoxq	48(%rsp), %r15          /* a[5].hi.. */
+	movq	%rdx, 112(%rsp)         /* spill a[5]<< */
+	movq	8(%rsp), %rdx           /* reload a[5].high */
 	adcxq	%rsi, %rdx
 	adoxq	%rsi, %rdx              /* a[5].high.. */
 	xorl	%esi, %esi              /* 0 */
 	adcxq	88(%rsp), %rcx          /* a[2].lo.. */
-	adcxq	112(%rsp), %rbp
-	adoxq	80(%rsp), %rbp          /* a[3].lo.. */
-	adcxq	136(%rsp), %r13
-	adoxq	104(%rsp), %r13         /* a[4].lo.. */
-	adcxq	160(%rsp), %r12
-	adoxq	128(%rsp), %r12         /* a[5].lo.. */
-	adcxq	184(%rsp), %r15
-	adoxq	152(%rsp), %r15         /* a[5].hi.. */
+	adcxq	104(%rsp), %rbp
+	adoxq	72(%rsp), %rbp          /* a[3].lo.. */
+	adcxq	128(%rsp), %r13
+	adoxq	96(%rsp), %r13          /* a[4].lo.. */
+	adcxq	152(%rsp), %r12
+	adoxq	120(%rsp), %r12         /* a[5].lo.. */
+	adcxq	176(%rsp), %r15
+	adoxq	144(%rsp), %r15         /* a[5].hi.. */
 	adcxq	%r14, %rdx
-	adoxq	176(%rsp), %rdx         /* a[5].high.. */
-	movq	192(%rsp), %r14         /* reload a[5].hi */
+	movq	184(%rsp), %r14         /* reload a[5].hi */
+	adoxq	168(%rsp), %rdx         /* a[5].high.. */
 	adcxq	%rsi, %r14
 	adoxq	%rsi, %r14              /* a[5].hi.. */
 	xorl	%esi, %esi              /* 0 */
-	adcxq	%rdi, %rbp              /* a[3].lo.. */
-	adcxq	%r10, %r13
+	adcxq	%r11, %rbp              /* a[3].lo.. */
+	adcxq	%rdi, %r13
 	adoxq	%r8, %r13               /* a[4].lo.. */
-	adcxq	%r11, %r12
+	adcxq	%r10, %r12
 	adoxq	%rbx, %r12              /* a[5].lo.. */
 	adcxq	%rax, %r15
-	adoxq	208(%rsp), %r15         /* a[5].hi.. */
-	adcxq	168(%rsp), %rdx
-	adoxq	144(%rsp), %rdx         /* a[5].high.. */
-	adcxq	120(%rsp), %r14
-	adoxq	56(%rsp), %r14          /* a[5].hi.. */
-	movq	96(%rsp), %rax          /* reload a[5].high */
+	movq	8(%rsp), %rax           /* reload a[5].high */
+	movq	192(%rsp), %r10         /* a */
+	adoxq	200(%rsp), %r15         /* a[5].hi.. */
+	adcxq	160(%rsp), %rdx
+	adoxq	136(%rsp), %rdx         /* a[5].high.. */
+	adcxq	112(%rsp), %r14
+	adoxq	48(%rsp), %r14          /* a[5].hi.. */
 	adcxq	%rsi, %rax
 	adoxq	%rsi, %rax              /* a[5].high.. */
-	movq	200(%rsp), %r10         /* a */
 	addq	(%r10), %r13            /* a[4].lo.. */
 	adcq	8(%r10), %r12           /* a[5].lo.. */
 	adcq	16(%r10), %r15          /* a[5].hi.. */
 	adcq	24(%r10), %rdx          /* a[5].high.. */
 	adcq	32(%r10), %r14          /* a[5].hi.. */
 	adcq	40(%r10), %rax          /* a[5].high.. */
-	movq	8(%rsp), %r10           /* reload start */
+	movq	80(%rsp), %r10          /* reload start */
+	movq	64(%rsp), %r11          /* a[0].lo */
 	adcq	$0, %r10                /* carry */
-	movq	72(%rsp), %r11          /* a[0].lo */
 	movq	%r9, %r8                /* a[1].lo.. */
 	shldq	$32, %r11, %r8          /* a[0].lo.high         q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	addq	16(%rsp), %r11          /* a[0].lo.. */
-	adcq	%r9, %r8
-	addq	72(%rsp), %r8           /* a[1].lo.. */
-	movl	$0, %esi                /* 0 */
-	cmpq	%r11, %rsi              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r11, %rdi              /* a[0].lo.. */
-	sbbq	%r8, %rdi               /* a[0].lo.. */
-	movq	%r8, %rbx               /* a[1].lo.. */
-	sbbq	$0, %rbx                /* a[1].lo.. */
-	shrdq	$32, %rbx, %rdi         /* a[0].lo...high */
-	shrq	$32, %rbx               /* a[1].lo...high */
-	addq	%r11, %rdi              /* a[0].lo..            low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r8, %rbx               /* a[1].lo.. */
+	adcq	%r8, %r9
+	addq	64(%rsp), %r9           /* a[1].lo.. */
+	movl	$32, %r8d               /* 0x20 */
+	shlxq	%r8, %r11, %rsi         /* a[0].lo..<<          less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r9, %rdi               /* a[1].lo.. */
+	shldq	$32, %r11, %rdi         /* (a[0].lo..).high */
+	shrxq	%r8, %r9, %rbx          /* (a[1].lo..).high */
+	movq	%r10, 8(%rsp)           /* spill carry */
+	movq	%r9, %r10               /* a[1].lo.. */
+	addq	%rsi, %r10              /* a[1].lo.. */
+	movq	%rax, 16(%rsp)          /* spill a[5].high.. */
+	movq	%r11, %rax              /* a[0].lo.. */
+	adcq	%rdi, %rax              /* a[0].lo.. */
+	movq	%r14, 48(%rsp)          /* spill a[5].hi.. */
+	movq	%r9, %r14               /* a[1].lo.. */
+	adcq	%rbx, %r14              /* a[1].lo.. */
 	adcq	$0, 24(%rsp)
-	cmpq	%r11, 72(%rsp)
-	sbbq	%r8, %r9
-	sbbq	%rdi, %rcx              /* a[2].lo.. */
-	sbbq	%rbx, %rbp              /* a[3].lo.. */
-	sbbq	24(%rsp), %r13          /* a[4].lo.. */
+	cmpq	%rsi, %r11
+	sbbq	%rdi, %r10
+	movq	24(%rsp), %r10          /* reload %v116 */
+	sbbq	%rbx, %rax              /* a[0].lo.. */
+	sbbq	$0, %r14                /* a[1].lo.. */
+	sbbq	$0, %r10                /* %v121 */
+	subq	%rax, %rcx              /* a[2].lo..            low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %rbp              /* a[3].lo.. */
+	sbbq	%r10, %r13              /* a[4].lo.. */
 	sbbq	$0, %r12                /* a[5].lo.. */
 	sbbq	$0, %r11                /* a[0].lo.. */
-	sbbq	$0, %r8                 /* a[1].lo.. */
-	movl	$32, %r9d               /* 0x20 */
-	shlxq	%r9, %rcx, %rdi         /* a[2].lo..<<          q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rbp, %rbx              /* a[3].lo.. */
-	shldq	$32, %rcx, %rbx         /* a[2].lo...high */
-	addq	%rcx, %rdi              /* a[2].lo.. */
-	adcq	%rbp, %rbx
-	addq	%rcx, %rbx              /* a[3].lo.. */
-	cmpq	%rdi, %rsi              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%rax, 8(%rsp)           /* spill a[5].high.. */
-	movq	%rdi, %rax              /* a[2].lo.. */
-	sbbq	%rbx, %rax              /* a[2].lo.. */
-	movq	%r14, 16(%rsp)          /* spill a[5].hi.. */
-	movq	%rbx, %r14              /* a[3].lo.. */
-	sbbq	$0, %r14                /* a[3].lo.. */
-	shrdq	$32, %r14, %rax         /* a[2].lo...high */
-	shrq	$32, %r14               /* a[3].lo...high */
-	addq	%rdi, %rax              /* a[2].lo..            low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rbx, %r14              /* a[3].lo.. */
+	sbbq	$0, %r9                 /* a[1].lo.. */
+	shlxq	%r8, %rcx, %rax         /* a[2].lo..<<          q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rbp, %r10              /* a[3].lo.. */
+	shldq	$32, %rcx, %r10         /* (a[2].lo..).high */
+	addq	%rcx, %rax              /* a[2].lo.. */
+	adcq	%r10, %rbp
+	addq	%rcx, %rbp              /* a[3].lo.. */
+	shlxq	%r8, %rax, %r10         /* a[2].lo..<<          less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rbp, %rcx              /* a[3].lo.. */
+	shldq	$32, %rax, %rcx         /* (a[2].lo..).high */
+	shrxq	%r8, %rbp, %rsi         /* (a[3].lo..).high */
+	movq	%rbp, %rdi              /* a[3].lo.. */
+	addq	%r10, %rdi              /* a[3].lo.. */
+	movq	%rax, %rbx              /* a[2].lo.. */
+	adcq	%rcx, %rbx              /* a[2].lo.. */
+	movq	%rbp, %r14              /* a[3].lo.. */
+	adcq	%rsi, %r14              /* a[3].lo.. */
 	adcq	$0, 32(%rsp)
-	cmpq	%rdi, %rcx
-	sbbq	%rbx, %rbp
-	sbbq	%rax, %r13              /* a[4].lo.. */
+	cmpq	%r10, %rax
+	movq	32(%rsp), %r10          /* reload %v139 */
+	sbbq	%rcx, %rdi
+	sbbq	%rsi, %rbx              /* a[2].lo.. */
+	sbbq	$0, %r14                /* a[3].lo.. */
+	sbbq	$0, %r10                /* %v144 */
+	subq	%rbx, %r13              /* a[4].lo..            low = rest + (q << 256) - less.split(128)[1] */
 	sbbq	%r14, %r12              /* a[5].lo.. */
-	sbbq	32(%rsp), %r11          /* a[0].lo.. */
-	sbbq	$0, %r8                 /* a[1].lo.. */
-	sbbq	$0, %rdi                /* a[2].lo.. */
-	sbbq	$0, %rbx                /* a[3].lo.. */
-	shlxq	%r9, %r13, %rax         /* a[4].lo..<<          q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r12, %r9               /* a[5].lo.. */
-	shldq	$32, %r13, %r9          /* a[4].lo...high */
-	addq	%r13, %rax              /* a[4].lo.. */
-	adcq	%r12, %r9
-	addq	%r13, %r9               /* a[5].lo.. */
-	cmpq	%rax, %rsi              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%rax, %rcx              /* a[4].lo.. */
-	sbbq	%r9, %rcx               /* a[4].lo.. */
-	movq	%r9, %rsi               /* a[5].lo.. */
-	sbbq	$0, %rsi                /* a[5].lo.. */
-	shrdq	$32, %rsi, %rcx         /* a[4].lo...high */
-	shrq	$32, %rsi               /* a[5].lo...high */
-	addq	%rax, %rcx              /* a[4].lo..            low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r9, %rsi               /* a[5].lo.. */
-	movq	40(%rsp), %rbp          /* reload start */
-	adcq	$0, %rbp                /* %v157 */
-	cmpq	%rax, %r13
-	sbbq	%r9, %r12
-	sbbq	%rcx, %r11              /* a[0].lo.. */
-	sbbq	%rsi, %r8               /* a[1].lo.. */
-	sbbq	%rbp, %rdi              /* a[2].lo.. */
-	sbbq	$0, %rbx                /* a[3].lo.. */
-	sbbq	$0, %rax                /* a[4].lo.. */
-	sbbq	$0, %r9                 /* a[5].lo.. */
-	cmpq	$1, %r10                /*                      return (low + high).reduce_once(P) */
-	movq	48(%rsp), %r10          /* reload start */
-	sbbq	$0, %r10                /* %v166 */
-	addq	%r15, %r11              /* a[0].lo.. */
-	adcq	%rdx, %r8               /* a[1].lo.. */
-	adcq	16(%rsp), %rdi          /* a[2].lo.. */
-	adcq	8(%rsp), %rbx           /* a[3].lo.. */
-	adcq	%r10, %rax              /* a[4].lo.. */
-	adcq	$0, %r9                 /* a[5].lo.. */
-	movq	64(%rsp), %r10          /* reload start */
-	adcq	$0, %r10                /* %v174 */
+	sbbq	%r10, %r11              /* a[0].lo.. */
+	sbbq	$0, %r9                 /* a[1].lo.. */
+	sbbq	$0, %rax                /* a[2].lo.. */
+	sbbq	$0, %rbp                /* a[3].lo.. */
+	shlxq	%r8, %r13, %r10         /* a[4].lo..<<          q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r12, %rcx              /* a[5].lo.. */
+	shldq	$32, %r13, %rcx         /* (a[4].lo..).high */
+	addq	%r13, %r10              /* a[4].lo.. */
+	movq	40(%rsp), %r14          /* reload start */
+	adcq	%rcx, %r12
+	addq	%r13, %r12              /* a[5].lo.. */
+	shlxq	%r8, %r10, %rcx         /* a[4].lo..<<          less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r12, %rsi              /* a[5].lo.. */
+	shldq	$32, %r10, %rsi         /* (a[4].lo..).high */
+	shrxq	%r8, %r12, %r8          /* (a[5].lo..).high */
+	movq	%r12, %rdi              /* a[5].lo.. */
+	addq	%rcx, %rdi              /* a[5].lo.. */
+	movq	%r10, %rbx              /* a[4].lo.. */
+	adcq	%rsi, %rbx              /* a[4].lo.. */
+	movq	%r12, %r13              /* a[5].lo.. */
+	adcq	%r8, %r13               /* a[5].lo.. */
+	adcq	$0, %r14                /* %v162 */
+	cmpq	%rcx, %r10
+	sbbq	%rsi, %rdi
+	sbbq	%r8, %rbx               /* a[4].lo.. */
+	sbbq	$0, %r13                /* a[5].lo.. */
+	sbbq	$0, %r14                /* %v167 */
+	movq	56(%rsp), %r8           /* reload start */
+	subq	%rbx, %r11              /* a[0].lo..            low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r13, %r9               /* a[1].lo.. */
+	sbbq	%r14, %rax              /* a[2].lo.. */
+	sbbq	$0, %rbp                /* a[3].lo.. */
+	sbbq	$0, %r10                /* a[4].lo.. */
+	sbbq	$0, %r12                /* a[5].lo.. */
+	addq	%r15, %r11              /* a[0].lo..            return (low + high).reduce_once(P) */
+	adcq	%rdx, %r9               /* a[1].lo.. */
+	adcq	48(%rsp), %rax          /* a[2].lo.. */
+	adcq	16(%rsp), %rbp          /* a[3].lo.. */
+	adcq	8(%rsp), %r10           /* a[4].lo.. */
+	adcq	$0, %r12                /* a[5].lo.. */
+	adcq	$0, %r8                 /* %v180 */
 	movl	$0xffffffff, %ecx       /* 0xffffffff */
 	movq	%r11, %rdx              /* a[0].lo.. */
 	subq	%rcx, %rdx              /* a[0].lo.. */
 	movabsq	$0xffffffff00000000, %rcx /* 0xffffffff00000000 */
-	movq	%r8, %rsi               /* a[1].lo.. */
+	movq	%r9, %rsi               /* a[1].lo.. */
 	sbbq	%rcx, %rsi              /* a[1].lo.. */
-	movq	%rdi, %rcx              /* a[2].lo.. */
+	movq	%rax, %rcx              /* a[2].lo.. */
 	sbbq	$-2, %rcx               /* a[2].lo.. */
-	movq	%rbx, %rbp              /* a[3].lo.. */
-	sbbq	$-1, %rbp               /* a[3].lo.. */
-	movq	%rax, %r12              /* a[4].lo.. */
-	sbbq	$-1, %r12               /* a[4].lo.. */
-	movq	%r9, %r13               /* a[5].lo.. */
+	movq	%rbp, %rdi              /* a[3].lo.. */
+	sbbq	$-1, %rdi               /* a[3].lo.. */
+	movq	%r10, %rbx              /* a[4].lo.. */
+	sbbq	$-1, %rbx               /* a[4].lo.. */
+	movq	%r12, %r13              /* a[5].lo.. */
 	sbbq	$-1, %r13               /* a[5].lo.. */
-	sbbq	$0, %r10
-	cmovcq	%r11, %rdx              /* %v185 */
-	cmovcq	%r8, %rsi               /* %v186 */
-	cmovcq	%rdi, %rcx              /* %v187 */
-	cmovcq	%rbx, %rbp              /* %v188 */
-	cmovcq	%rax, %r12              /* %v189 */
-	cmovcq	%r9, %r13               /* %v190 */
+	sbbq	$0, %r8
+	cmovcq	%r11, %rdx              /* %v191 */
+	cmovcq	%r9, %rsi               /* %v192 */
+	cmovcq	%rax, %rcx              /* %v193 */
 	movq	(%rsp), %rax            /* out */
+	cmovcq	%rbp, %rdi              /* %v194 */
+	cmovcq	%r10, %rbx              /* %v195 */
+	cmovcq	%r12, %r13              /* %v196 */
 	movq	%rdx, (%rax)            /*                      def to_mont(a: plain) -> element: */
 	movq	%rsi, 8(%rax)
 	movq	%rcx, 16(%rax)
-	movq	%rbp, 24(%rax)
-	movq	%r12, 32(%rax)
+	movq	%rdi, 24(%rax)
+	movq	%rbx, 32(%rax)
 	movq	%r13, 40(%rax)
-	addq	$216, %rsp
+	addq	$208, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -1627,8 +1661,8 @@ SYMBOL(p384_to_mont):
  * out     out: limbs below 2^64, the value below p
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi r8 r9 r10 r11, flags
- * saves   rbx rbp r12 r13
- * stack   32 bytes
+ * saves   rbx rbp r12 r13 r14 r15
+ * stack   48 bytes
  * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p384_from_mont)
@@ -1650,6 +1684,12 @@ SYMBOL(p384_from_mont):
 	pushq	%r13                    /* save */
 	.cfi_def_cfa_offset 40
 	.cfi_offset %r13, -40
+	pushq	%r14                    /* save */
+	.cfi_def_cfa_offset 48
+	.cfi_offset %r14, -48
+	pushq	%r15                    /* save */
+	.cfi_def_cfa_offset 56
+	.cfi_offset %r15, -56
 	movq	(%rsi), %rax            /* a[0] */
 	movq	8(%rsi), %r10           /* a[1] */
 	shldq	$32, %rax, %r10         /* a[0].high            q = (d + (d << 32) + (d << 64)).split(128)[0] */
@@ -1657,89 +1697,104 @@ SYMBOL(p384_from_mont):
 	addq	(%rsi), %rax            /* a[0].. */
 	adcq	8(%rsi), %r10
 	addq	(%rsi), %r10            /* a[1].. */
-	movl	$0, %r11d               /* 0 */
-	cmpq	%rax, %r11              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	$0, %r9                 /* start                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%rax, %r8               /* a[0].. */
-	sbbq	%r10, %r8               /* a[0]..               part = ((q << 64) - q).split(96)[1] */
-	movq	%r10, %rcx              /* a[1].. */
-	sbbq	$0, %rcx                /* a[1].. */
-	shrdq	$32, %rcx, %r8          /* a[0]...high */
-	shrq	$32, %rcx               /* a[1]...high */
-	addq	%rax, %r8               /* a[0]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r10, %rcx              /* a[1].. */
-	adcq	$0, %r9                 /* %v21 */
-	cmpq	%rax, (%rsi)
-	movq	8(%rsi), %rdx           /* a[1] */
-	sbbq	%r10, %rdx
-	movq	16(%rsi), %rdx          /* a[2] */
-	sbbq	%r8, %rdx               /* a[2].. */
+	movl	$32, %r11d              /* 0x20 */
+	shlxq	%r11, %rax, %r9         /* a[0]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r10, %r8               /* a[1].. */
+	shldq	$32, %rax, %r8          /* (a[0]..).high */
+	shrxq	%r11, %r10, %rcx        /* (a[1]..).high */
+	movq	%r10, %rdx              /* a[1].. */
+	addq	%r9, %rdx               /* a[1].. */
+	movq	%rax, %rbx              /* a[0].. */
+	adcq	%r8, %rbx               /* a[0].. */
+	movq	%r10, %rbp              /* a[1].. */
+	adcq	%rcx, %rbp              /* a[1].. */
+	movq	$0, %r12
+	adcq	$0, %r12                /* %v21 */
+	cmpq	%r9, %rax
+	movq	16(%rsi), %r9           /* a[2] */
+	sbbq	%r8, %rdx
 	movq	24(%rsi), %r8           /* a[3] */
-	sbbq	%rcx, %r8               /* a[3].. */
-	movl	$32, %ecx               /* 0x20 */
-	shlxq	%rcx, %rdx, %rbx        /* a[2]..<<             q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	32(%rsi), %rbp          /* a[4] */
-	sbbq	%r9, %rbp               /* a[4]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	40(%rsi), %r9           /* a[5] */
-	sbbq	$0, %r9                 /* a[5].. */
+	sbbq	%rcx, %rbx              /* a[0].. */
+	movq	32(%rsi), %rcx          /* a[4] */
+	movq	40(%rsi), %rdx          /* a[5] */
+	sbbq	$0, %rbp                /* a[1].. */
+	sbbq	$0, %r12                /* %v26 */
+	subq	%rbx, %r9               /* a[2]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%rbp, %r8               /* a[3].. */
+	sbbq	%r12, %rcx              /* a[4].. */
+	sbbq	$0, %rdx                /* a[5].. */
 	sbbq	$0, %rax                /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
-	movq	%r8, %rsi               /* a[3].. */
-	shldq	$32, %rdx, %rsi         /* a[2]...high          q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	addq	%rdx, %rbx              /* a[2].. */
-	adcq	%r8, %rsi
-	addq	%rdx, %rsi              /* a[3].. */
-	cmpq	%rbx, %r11              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	$0, %r12                /* start                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%rbx, %r13              /* a[2].. */
-	sbbq	%rsi, %r13              /* a[2]..               part = ((q << 64) - q).split(96)[1] */
-	movq	%rsi, %r11              /* a[3].. */
-	sbbq	$0, %r11                /* a[3].. */
-	shrdq	$32, %r11, %r13         /* a[2]...high */
-	shrq	$32, %r11               /* a[3]...high */
-	addq	%rbx, %r13              /* a[2]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rsi, %r11              /* a[3].. */
-	adcq	$0, %r12                /* %v42 */
-	cmpq	%rbx, %rdx
-	sbbq	%rsi, %r8
-	sbbq	%r13, %rbp              /* a[4].. */
-	sbbq	%r11, %r9               /* a[5].. */
-	shlxq	%rcx, %rbp, %r11        /* a[4]..<<             q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbbq	%r12, %rax              /* a[0]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
+	shlxq	%r11, %r9, %rsi         /* a[2]..<<             q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r8, %rbx               /* a[3].. */
+	shldq	$32, %r9, %rbx          /* (a[2]..).high */
+	addq	%r9, %rsi               /* a[2].. */
+	adcq	%rbx, %r8
+	addq	%r9, %r8                /* a[3].. */
+	shlxq	%r11, %rsi, %r9         /* a[2]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r8, %rbx               /* a[3].. */
+	shldq	$32, %rsi, %rbx         /* (a[2]..).high */
+	shrxq	%r11, %r8, %rbp         /* (a[3]..).high */
+	movq	%r8, %r12               /* a[3].. */
+	addq	%r9, %r12               /* a[3].. */
+	movq	%rsi, %r13              /* a[2].. */
+	adcq	%rbx, %r13              /* a[2].. */
+	movq	%r8, %r14               /* a[3].. */
+	adcq	%rbp, %r14              /* a[3].. */
+	movq	$0, %r15
+	adcq	$0, %r15                /* %v44 */
+	cmpq	%r9, %rsi
+	sbbq	%rbx, %r12
+	sbbq	%rbp, %r13              /* a[2].. */
+	sbbq	$0, %r14                /* a[3].. */
+	sbbq	$0, %r15                /* %v49 */
+	subq	%r13, %rcx              /* a[4]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %rdx              /* a[5].. */
+	sbbq	%r15, %rax              /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
-	sbbq	$0, %rbx                /* a[2].. */
-	sbbq	$0, %rsi                /* a[3].. */
-	movq	%r9, %r8                /* a[5].. */
-	shldq	$32, %rbp, %r8          /* a[4]...high          q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	addq	%rbp, %r11              /* a[4].. */
-	adcq	%r9, %r8
-	addq	%rbp, %r8               /* a[5].. */
-	movl	$0, %ecx
-	cmpq	%r11, %rcx              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	$0, %rcx                /* start                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%r11, %rdx              /* a[4].. */
-	sbbq	%r8, %rdx               /* a[4]..               part = ((q << 64) - q).split(96)[1] */
-	movq	%r8, %r12               /* a[5].. */
-	sbbq	$0, %r12                /* a[5].. */
-	shrdq	$32, %r12, %rdx         /* a[4]...high */
-	shrq	$32, %r12               /* a[5]...high */
-	addq	%r11, %rdx              /* a[4]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r8, %r12               /* a[5].. */
-	adcq	$0, %rcx                /* %v62 */
-	cmpq	%r11, %rbp
-	sbbq	%r8, %r9
-	sbbq	%rdx, %rax              /* a[0].. */
-	sbbq	%r12, %r10              /* a[1].. */
+	sbbq	$0, %rsi                /* a[2].. */
+	sbbq	$0, %r8                 /* a[3].. */
+	shlxq	%r11, %rcx, %r9         /* a[4]..<<             q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rdx, %rbx              /* a[5].. */
+	shldq	$32, %rcx, %rbx         /* (a[4]..).high */
+	addq	%rcx, %r9               /* a[4].. */
+	adcq	%rbx, %rdx
+	addq	%rcx, %rdx              /* a[5].. */
+	shlxq	%r11, %r9, %rcx         /* a[4]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rdx, %rbx              /* a[5].. */
+	shldq	$32, %r9, %rbx          /* (a[4]..).high */
+	shrxq	%r11, %rdx, %r11        /* (a[5]..).high */
+	movq	%rdx, %rbp              /* a[5].. */
+	addq	%rcx, %rbp              /* a[5].. */
+	movq	%r9, %r12               /* a[4].. */
+	adcq	%rbx, %r12              /* a[4].. */
+	movq	%rdx, %r13              /* a[5].. */
+	adcq	%r11, %r13              /* a[5].. */
+	movq	$0, %r14
+	adcq	$0, %r14                /* %v67 */
+	cmpq	%rcx, %r9
+	sbbq	%rbx, %rbp
+	sbbq	%r11, %r12              /* a[4].. */
+	sbbq	$0, %r13                /* a[5].. */
+	sbbq	$0, %r14                /* %v72 */
+	subq	%r12, %rax              /* a[0]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r13, %r10              /* a[1].. */
+	sbbq	%r14, %rsi              /* a[2].. */
+	sbbq	$0, %r8                 /* a[3].. */
+	sbbq	$0, %r9                 /* a[4].. */
+	sbbq	$0, %rdx                /* a[5].. */
 	movq	%rax, (%rdi)            /*                      def from_mont(a: element) -> plain: */
-	sbbq	%rcx, %rbx              /* a[2]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%r10, 8(%rdi)           /*                      def from_mont(a: element) -> plain: */
-	sbbq	$0, %rsi                /* a[3]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%rbx, 16(%rdi)          /*                      def from_mont(a: element) -> plain: */
-	sbbq	$0, %r11                /* a[4]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%rsi, 24(%rdi)          /*                      def from_mont(a: element) -> plain: */
-	sbbq	$0, %r8                 /* a[5]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%r11, 32(%rdi)          /*                      def from_mont(a: element) -> plain: */
-	movq	%r8, 40(%rdi)
+	movq	%r10, 8(%rdi)
+	movq	%rsi, 16(%rdi)
+	movq	%r8, 24(%rdi)
+	movq	%r9, 32(%rdi)
+	movq	%rdx, 40(%rdi)
+	popq	%r15                    /* restore */
+	.cfi_def_cfa_offset 48
+	.cfi_restore %r15
+	popq	%r14                    /* restore */
+	.cfi_def_cfa_offset 40
+	.cfi_restore %r14
 	popq	%r13                    /* restore */
 	.cfi_def_cfa_offset 32
 	.cfi_restore %r13
@@ -1765,8 +1820,8 @@ SYMBOL(p384_from_mont):
  * out     out: 48 bytes, one integer, big endian
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi r8 r9 r10 r11, flags
- * saves   rbx rbp r12 r13
- * stack   32 bytes
+ * saves   rbx rbp r12 r13 r14 r15
+ * stack   48 bytes
  * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p384_to_bytes)
@@ -1788,102 +1843,123 @@ SYMBOL(p384_to_bytes):
 	pushq	%r13                    /* save */
 	.cfi_def_cfa_offset 40
 	.cfi_offset %r13, -40
+	pushq	%r14                    /* save */
+	.cfi_def_cfa_offset 48
+	.cfi_offset %r14, -48
+	pushq	%r15                    /* save */
+	.cfi_def_cfa_offset 56
+	.cfi_offset %r15, -56
 	movq	(%rsi), %rax            /* a[0] */
 	movq	8(%rsi), %r10           /* a[1] */
 	shldq	$32, %rax, %r10         /* a[0].high            q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	shlq	$32, %rax
 	addq	(%rsi), %rax            /* a[0].. */
-	adcq	8(%rsi), %r10
-	addq	(%rsi), %r10            /* a[1].. */
-	movl	$0, %r11d               /* 0 */
-	cmpq	%rax, %r11              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	$0, %r9                 /* start                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%rax, %r8               /* a[0].. */
-	sbbq	%r10, %r8               /* a[0]..               part = ((q << 64) - q).split(96)[1] */
+	adcq	8(%rsi), %r10           /* a[1].. */
+	movl	$32, %r11d              /* 0x20 */
+	shlxq	%r11, %rax, %r9         /* a[0]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	addq	(%rsi), %r10            /* a[1]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	$0, %r8                 /* start                less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%r10, %rcx              /* a[1].. */
-	sbbq	$0, %rcx                /* a[1].. */
-	shrdq	$32, %rcx, %r8          /* a[0]...high */
-	shrq	$32, %rcx               /* a[1]...high */
-	addq	%rax, %r8               /* a[0]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r10, %rcx              /* a[1].. */
-	adcq	$0, %r9                 /* %v21 */
-	cmpq	%rax, (%rsi)
-	movq	8(%rsi), %rdx           /* a[1] */
-	sbbq	%r10, %rdx
-	movq	16(%rsi), %rdx          /* a[2] */
-	sbbq	%r8, %rdx               /* a[2].. */
-	movq	24(%rsi), %r8           /* a[3] */
-	sbbq	%rcx, %r8               /* a[3].. */
-	movl	$32, %ecx               /* 0x20 */
-	shlxq	%rcx, %rdx, %rbx        /* a[2]..<<             q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	32(%rsi), %rbp          /* a[4] */
-	sbbq	%r9, %rbp               /* a[4]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	40(%rsi), %r9           /* a[5] */
-	sbbq	$0, %r9                 /* a[5].. */
+	shldq	$32, %rax, %rcx         /* (a[0]..).high */
+	shrxq	%r11, %r10, %rdx        /* (a[1]..).high */
+	movq	%r10, %rbx              /* a[1].. */
+	addq	%r9, %rbx               /* a[1].. */
+	movq	%rax, %rbp              /* a[0].. */
+	adcq	%rcx, %rbp              /* a[0].. */
+	movq	%r10, %r12              /* a[1].. */
+	adcq	%rdx, %r12              /* a[1].. */
+	adcq	$0, %r8                 /* %v21 */
+	cmpq	%r9, %rax
+	movq	16(%rsi), %r9           /* a[2] */
+	sbbq	%rcx, %rbx
+	movq	24(%rsi), %rcx          /* a[3] */
+	movq	32(%rsi), %rbx          /* a[4] */
+	sbbq	%rdx, %rbp              /* a[0].. */
+	sbbq	$0, %r12                /* a[1].. */
+	sbbq	$0, %r8                 /* %v26 */
+	subq	%rbp, %r9               /* a[2]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r12, %rcx              /* a[3].. */
+	shlxq	%r11, %r9, %rdx         /* a[2]..<<             q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbbq	%r8, %rbx               /* a[4]..               low = rest + (q << 256) - less.split(128)[1] */
+	movq	40(%rsi), %r8           /* a[5] */
+	sbbq	$0, %r8                 /* a[5].. */
 	sbbq	$0, %rax                /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
-	movq	%r8, %rsi               /* a[3].. */
-	shldq	$32, %rdx, %rsi         /* a[2]...high          q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	addq	%rdx, %rbx              /* a[2].. */
-	adcq	%r8, %rsi
-	addq	%rdx, %rsi              /* a[3].. */
-	cmpq	%rbx, %r11              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	$0, %r12                /* start                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%rbx, %r13              /* a[2].. */
-	sbbq	%rsi, %r13              /* a[2]..               part = ((q << 64) - q).split(96)[1] */
-	movq	%rsi, %r11              /* a[3].. */
-	sbbq	$0, %r11                /* a[3].. */
-	shrdq	$32, %r11, %r13         /* a[2]...high */
-	shrq	$32, %r11               /* a[3]...high */
-	addq	%rbx, %r13              /* a[2]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rsi, %r11              /* a[3].. */
-	adcq	$0, %r12                /* %v42 */
-	cmpq	%rbx, %rdx
-	sbbq	%rsi, %r8
-	sbbq	%r13, %rbp              /* a[4].. */
-	sbbq	%r11, %r9               /* a[5].. */
-	shlxq	%rcx, %rbp, %r11        /* a[4]..<<             q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbbq	%r12, %rax              /* a[0]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
+	movq	%rcx, %rsi              /* a[3].. */
+	shldq	$32, %r9, %rsi          /* (a[2]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	addq	%r9, %rdx               /* a[2].. */
+	shlxq	%r11, %rdx, %rbp        /* a[2]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	adcq	%rsi, %rcx              /*                      q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	addq	%r9, %rcx               /* a[3].. */
+	movq	$0, %r9                 /* start                less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rcx, %rsi              /* a[3].. */
+	shldq	$32, %rdx, %rsi         /* (a[2]..).high */
+	shrxq	%r11, %rcx, %r12        /* (a[3]..).high */
+	movq	%rcx, %r13              /* a[3].. */
+	addq	%rbp, %r13              /* a[3].. */
+	movq	%rdx, %r14              /* a[2].. */
+	adcq	%rsi, %r14              /* a[2].. */
+	movq	%rcx, %r15              /* a[3].. */
+	adcq	%r12, %r15              /* a[3].. */
+	adcq	$0, %r9                 /* %v44 */
+	cmpq	%rbp, %rdx
+	sbbq	%rsi, %r13
+	sbbq	%r12, %r14              /* a[2].. */
+	sbbq	$0, %r15                /* a[3].. */
+	sbbq	$0, %r9                 /* %v49 */
+	subq	%r14, %rbx              /* a[4]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r15, %r8               /* a[5].. */
+	shlxq	%r11, %rbx, %rsi        /* a[4]..<<             q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbbq	%r9, %rax               /* a[0]..               low = rest + (q << 256) - less.split(128)[1] */
 	sbbq	$0, %r10                /* a[1].. */
-	sbbq	$0, %rbx                /* a[2].. */
-	sbbq	$0, %rsi                /* a[3].. */
-	movq	%r9, %r8                /* a[5].. */
-	shldq	$32, %rbp, %r8          /* a[4]...high          q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	addq	%rbp, %r11              /* a[4].. */
-	adcq	%r9, %r8
-	addq	%rbp, %r8               /* a[5].. */
-	movl	$0, %ecx
-	cmpq	%r11, %rcx              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	$0, %rcx                /* start                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%r11, %rdx              /* a[4].. */
-	sbbq	%r8, %rdx               /* a[4]..               part = ((q << 64) - q).split(96)[1] */
+	sbbq	$0, %rdx                /* a[2].. */
+	sbbq	$0, %rcx                /* a[3].. */
+	movq	%r8, %r9                /* a[5].. */
+	shldq	$32, %rbx, %r9          /* (a[4]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	addq	%rbx, %rsi              /* a[4].. */
+	shlxq	%r11, %rsi, %rbp        /* a[4]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	adcq	%r9, %r8                /*                      q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	addq	%rbx, %r8               /* a[5].. */
+	movq	$0, %r9                 /* start                less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r8, %rbx               /* a[5].. */
+	shldq	$32, %rsi, %rbx         /* (a[4]..).high */
+	shrxq	%r11, %r8, %r11         /* (a[5]..).high */
 	movq	%r8, %r12               /* a[5].. */
-	sbbq	$0, %r12                /* a[5].. */
-	shrdq	$32, %r12, %rdx         /* a[4]...high */
-	shrq	$32, %r12               /* a[5]...high */
-	addq	%r11, %rdx              /* a[4]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r8, %r12               /* a[5].. */
-	adcq	$0, %rcx                /* %v62 */
-	cmpq	%r11, %rbp
-	sbbq	%r8, %r9
-	sbbq	%rdx, %rax              /* a[0].. */
-	sbbq	%r12, %r10              /* a[1].. */
-	bswapq	%rax                    /* %v71 */
-	sbbq	%rcx, %rbx              /* a[2].. */
+	addq	%rbp, %r12              /* a[5].. */
+	movq	%rsi, %r13              /* a[4].. */
+	adcq	%rbx, %r13              /* a[4].. */
+	movq	%r8, %r14               /* a[5].. */
+	adcq	%r11, %r14              /* a[5].. */
+	adcq	$0, %r9                 /* %v67 */
+	cmpq	%rbp, %rsi
+	sbbq	%rbx, %r12
+	sbbq	%r11, %r13              /* a[4].. */
+	sbbq	$0, %r14                /* a[5].. */
+	sbbq	$0, %r9                 /* %v72 */
+	subq	%r13, %rax              /* a[0]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %r10              /* a[1].. */
+	bswapq	%rax                    /* %v79 */
+	sbbq	%r9, %rdx               /* a[2].. */
 	movq	%rax, 40(%rdi)
-	bswapq	%r10                    /* %v72 */
-	sbbq	$0, %rsi                /* a[3].. */
+	bswapq	%r10                    /* %v80 */
+	sbbq	$0, %rcx                /* a[3].. */
 	movq	%r10, 32(%rdi)
-	bswapq	%rbx                    /* %v73 */
-	sbbq	$0, %r11                /* a[4].. */
-	movq	%rbx, 24(%rdi)
+	bswapq	%rdx                    /* %v81 */
+	sbbq	$0, %rsi                /* a[4].. */
+	movq	%rdx, 24(%rdi)
 	sbbq	$0, %r8                 /* a[5].. */
-	bswapq	%rsi                    /* %v74 */
-	bswapq	%r11                    /* %v75 */
-	movq	%rsi, 16(%rdi)
-	movq	%r11, 8(%rdi)
+	bswapq	%rcx                    /* %v82 */
+	bswapq	%rsi                    /* %v83 */
+	movq	%rcx, 16(%rdi)
+	movq	%rsi, 8(%rdi)
 	bswapq	%r8
 	movq	%r8, (%rdi)
+	popq	%r15                    /* restore */
+	.cfi_def_cfa_offset 48
+	.cfi_restore %r15
+	popq	%r14                    /* restore */
+	.cfi_def_cfa_offset 40
+	.cfi_restore %r14
 	popq	%r13                    /* restore */
 	.cfi_def_cfa_offset 32
 	.cfi_restore %r13
@@ -1911,7 +1987,7 @@ SYMBOL(p384_to_bytes):
  * returns a bit, 0 or 1
  * args    out in rdi, s in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
- * saves   rbx rbp r12 r13 r14
+ * saves   rbx rbp r12 r13 r14 r15
  * stack   192 bytes
  * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
  */
@@ -1937,26 +2013,28 @@ SYMBOL(p384_from_bytes):
 	pushq	%r14                    /* save */
 	.cfi_def_cfa_offset 48
 	.cfi_offset %r14, -48
-	subq	$152, %rsp              /* slots */
+	pushq	%r15                    /* save */
+	.cfi_def_cfa_offset 56
+	.cfi_offset %r15, -56
+	subq	$144, %rsp              /* slots */
 	.cfi_def_cfa_offset 200
 	movq	40(%rsi), %rax          /* s[5] */
-	bswapq	%rax                    /* s0                   def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
 	movq	32(%rsi), %r10          /* s[4] */
-	bswapq	%r10                    /* s1 */
 	movq	24(%rsi), %r11          /* s[3] */
-	bswapq	%r11                    /* s2 */
 	movq	16(%rsi), %r9           /* s[2] */
-	bswapq	%r9                     /* s3 */
 	movq	8(%rsi), %r8            /* s[1] */
-	bswapq	%r8                     /* s4 */
 	movq	(%rsi), %rcx            /* s[0] */
+	bswapq	%rax                    /* s0                   def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
+	bswapq	%r10                    /* s1 */
+	bswapq	%r11                    /* s2 */
+	bswapq	%r9                     /* s3 */
+	bswapq	%r8                     /* s4 */
 	bswapq	%rcx                    /* s5 */
 	movl	$0xffffffff, %esi       /* 0xffffffff */
 	cmpq	%rsi, %rax              /*                      beyond = s.value.at_least(P) */
-	movq	$0, %rbx                /* start */
-	movabsq	$0xffffffff00000000, %rbp /* 0xffffffff00000000 */
+	movabsq	$0xffffffff00000000, %rbx /* 0xffffffff00000000 */
 	movq	%r10, %rdx              /* s1 */
-	sbbq	%rbp, %rdx
+	sbbq	%rbx, %rdx
 	movq	%r11, %rdx              /* s2 */
 	sbbq	$-2, %rdx
 	movq	%r9, %rdx               /* s3 */
@@ -1965,254 +2043,265 @@ SYMBOL(p384_from_bytes):
 	sbbq	$-1, %rdx
 	movq	%rcx, %rdx              /* s5 */
 	sbbq	$-1, %rdx
-	adcq	$0, %rbx                /* carry */
-	cmpq	$1, %rbx                /*                      return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
-	movl	$0, %r12d               /* 0 */
-	cmovcq	%r12, %rax              /* %v24 */
-	cmovcq	%r12, %r10              /* %v26 */
-	cmovcq	%r12, %r11              /* %v27 */
-	cmovcq	%r12, %r9               /* %v28 */
-	cmovcq	%r12, %r8               /* %v29 */
-	cmovcq	%r12, %rcx              /* %v30 */
+	movq	$0, %rbp
+	adcq	$0, %rbp                /* carry */
+	cmpq	$1, %rbp                /*                      return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
+	movl	$0, %edx                /* 0 */
+	cmovcq	%rdx, %rax              /* %v24 */
+	cmovcq	%rdx, %r10              /* %v26 */
+	cmovcq	%rdx, %r11              /* %v27 */
+	cmovcq	%rdx, %r9               /* %v28 */
+	cmovcq	%rdx, %r8               /* %v29 */
+	cmovcq	%rdx, %rcx              /* %v30 */
 	movabsq	$0xfffffffe00000001, %rdx /* 0xfffffffe00000001 */
-	mulxq	%rax, %r14, %r13        /* r13=.hi r14=.lo */
-	movq	%rbx, (%rsp)            /* spill carry */
-	mulxq	%r10, %rbp, %rbx        /* .hi */
-	addq	%r13, %rbp              /* .lo.. */
-	mulxq	%r11, %rsi, %r13        /* .hi */
-	adcq	%rbx, %rsi              /* .lo.. */
+	mulxq	%rax, %r13, %r12        /* r12=.hi r13=.lo */
+	mulxq	%r10, %r15, %r14        /* .hi */
+	addq	%r12, %r15              /* .lo.. */
+	movq	%rbp, (%rsp)            /* spill carry */
+	mulxq	%r11, %rbp, %r12        /* .hi */
+	adcq	%r14, %rbp              /* .lo.. */
+	mulxq	%r9, %rbx, %r14         /* .hi */
+	adcq	%r12, %rbx              /* .lo.. */
+	mulxq	%r8, %rsi, %r12         /* .hi */
+	adcq	%r14, %rsi              /* .lo.. */
+	mulxq	%rcx, %rdx, %r14        /* .hi */
+	adcq	%rdx, %r12              /* .lo.. */
+	adcq	$0, %r14                /* .hi.. */
+	movl	$33, %edx               /* 0x21 */
 	movq	%rdi, 8(%rsp)           /* spill out */
-	mulxq	%r9, %rdi, %rbx         /* .hi */
-	adcq	%r13, %rdi              /* .lo.. */
-	movl	$33, %r13d              /* 0x21 */
-	shlxq	%r13, %rax, %r12        /* %v50 */
-	movq	%r14, 16(%rsp)          /* spill .lo */
-	movl	$31, %r14d              /* 0x1f */
+	shlxq	%rdx, %rax, %rdi        /* %v50 */
+	movq	%r13, 16(%rsp)          /* spill .lo */
+	movl	$31, %r13d              /* 0x1f */
 	movq	%rax, 24(%rsp)          /* spill %v24 */
-	shrxq	%r14, %rax, %rax        /* %v52 */
-	movq	%rdi, 32(%rsp)          /* spill .lo.. */
-	movq	%rax, 40(%rsp)          /* spill %v52 */
-	mulxq	%r8, %rax, %rdi         /* .hi */
-	adcq	%rbx, %rax              /* .lo.. */
-	shlxq	%r13, %r10, %rbx        /* %v54 */
-	movq	%r10, 48(%rsp)          /* spill %v26 */
-	shrxq	%r14, %r10, %r10        /* %v55 */
-	movq	%rax, 56(%rsp)          /* spill .lo.. */
-	mulxq	%rcx, %rax, %rdx        /* .hi */
-	adcq	%rdi, %rax              /* .lo.. */
-	adcq	$0, %rdx                /* .hi.. */
-	shlxq	%r13, %r11, %rdi        /* %v56 */
-	movq	%r11, 64(%rsp)          /* spill %v27 */
-	shrxq	%r14, %r11, %r11        /* %v57 */
-	movq	%rdx, 72(%rsp)          /* spill .hi.. */
-	shlxq	%r13, %r9, %rdx         /* %v58 */
-	movq	%r9, 80(%rsp)           /* spill %v28 */
-	shrxq	%r14, %r9, %r9          /* %v59 */
-	movq	%r9, 88(%rsp)           /* spill %v59 */
-	shlxq	%r13, %r8, %r9          /* %v60 */
-	movq	%r8, 96(%rsp)           /* spill %v29 */
-	shrxq	%r14, %r8, %r8          /* %v61 */
-	shlxq	%r13, %rcx, %r13        /* %v62 */
-	shrxq	%r14, %rcx, %r14        /* %v63 */
-	movq	%rcx, 104(%rsp)         /* spill %v30 */
+	shrxq	%r13, %rax, %rax        /* %v52 */
+	movq	%r14, 32(%rsp)          /* spill .hi.. */
+	shlxq	%rdx, %r10, %r14        /* %v54 */
+	movq	%r10, 40(%rsp)          /* spill %v26 */
+	shrxq	%r13, %r10, %r10        /* %v55 */
+	movq	%r12, 48(%rsp)          /* spill .lo.. */
+	shlxq	%rdx, %r11, %r12        /* %v56 */
+	movq	%r11, 56(%rsp)          /* spill %v27 */
+	shrxq	%r13, %r11, %r11        /* %v57 */
+	movq	%r11, 64(%rsp)          /* spill %v57 */
+	shlxq	%rdx, %r9, %r11         /* %v58 */
+	movq	%r9, 72(%rsp)           /* spill %v28 */
+	shrxq	%r13, %r9, %r9          /* %v59 */
+	movq	%r9, 80(%rsp)           /* spill %v59 */
+	shlxq	%rdx, %r8, %r9          /* %v60 */
+	movq	%r8, 88(%rsp)           /* spill %v29 */
+	shrxq	%r13, %r8, %r8          /* %v61 */
+	shlxq	%rdx, %rcx, %rdx        /* %v62 */
+	shrxq	%r13, %rcx, %r13        /* %v63 */
+	movq	%rcx, 96(%rsp)          /* spill %v30 */
 	xorl	%ecx, %ecx              /* 0 */
-	adcxq	%r12, %rbp              /* .lo.. */
-	adcxq	%rbx, %rsi
-	adoxq	40(%rsp), %rsi          /* .lo.. */
-	movq	%rbx, 112(%rsp)         /* spill %v54 */
-	movq	32(%rsp), %rbx          /* reload .lo.. */
-	adcxq	%rdi, %rbx
+	adcxq	%rdi, %r15              /* .lo.. */
+	adcxq	%r14, %rbp
+	adoxq	%rax, %rbp              /* .lo.. */
+	adcxq	%r12, %rbx
 	adoxq	%r10, %rbx              /* .lo.. */
-	movq	%r10, 32(%rsp)          /* spill %v55 */
-	movq	56(%rsp), %r10          /* reload .lo.. */
-	adcxq	%rdx, %r10
-	adoxq	%r11, %r10              /* .lo.. */
-	adcxq	%r9, %rax
-	adoxq	88(%rsp), %rax          /* .lo.. */
-	movq	%r9, 56(%rsp)           /* spill %v60 */
-	movq	72(%rsp), %r9           /* reload .hi.. */
-	adcxq	%r13, %r9
+	adcxq	%r11, %rsi
+	adoxq	64(%rsp), %rsi          /* .lo.. */
+	movq	%r11, 104(%rsp)         /* spill %v58 */
+	movq	48(%rsp), %r11          /* reload .lo.. */
+	adcxq	%r9, %r11
+	adoxq	80(%rsp), %r11          /* .lo.. */
+	movq	%r9, 48(%rsp)           /* spill %v60 */
+	movq	32(%rsp), %r9           /* reload .hi.. */
+	adcxq	%rdx, %r9
 	adoxq	%r8, %r9                /* .hi.. */
-	movq	%r14, 72(%rsp)          /* spill %v63 */
-	adcxq	%rcx, %r14
-	adoxq	%rcx, %r14              /* %v77 */
-	xorl	%ecx, %ecx              /* 0 */
-	movq	%rdx, 120(%rsp)         /* spill %v58 */
+	movq	%r13, 32(%rsp)          /* spill %v63 */
+	adcxq	%rcx, %r13
+	adoxq	%rcx, %r13              /* %v77 */
+	movq	%rdx, %rcx              /* %v62 */
 	movabsq	$0xfffffffe00000000, %rdx /* 0xfffffffe00000000 */
-	movq	%r8, 128(%rsp)          /* spill %v61 */
-	movq	%r13, 136(%rsp)         /* spill %v62 */
-	mulxq	24(%rsp), %r13, %r8     /* .hi */
-	adcxq	%r13, %rsi              /* .lo.. */
-	movq	%rsi, 144(%rsp)         /* spill .lo.. */
-	mulxq	48(%rsp), %rsi, %r13    /* .hi */
-	adcxq	%rsi, %rbx
+	movq	%r8, 112(%rsp)          /* spill %v61 */
+	movq	%rcx, 120(%rsp)         /* spill %v62 */
+	mulxq	24(%rsp), %rcx, %r8     /* r8=.hi rcx=.lo */
+	movq	%r10, 128(%rsp)         /* spill %v55 */
+	xorl	%r10d, %r10d            /* 0 */
+	adcxq	%rcx, %rbp              /* .lo.. */
+	movq	%rbp, 136(%rsp)         /* spill .lo.. */
+	mulxq	40(%rsp), %rbp, %rcx    /* .hi */
+	adcxq	%rbp, %rbx
 	adoxq	%r8, %rbx               /* .lo.. */
-	mulxq	64(%rsp), %rsi, %r8     /* .hi */
-	adcxq	%rsi, %r10
-	adoxq	%r13, %r10              /* .lo.. */
-	mulxq	80(%rsp), %r13, %rsi    /* .hi */
-	adcxq	%r13, %rax
-	adoxq	%r8, %rax               /* .lo.. */
-	mulxq	96(%rsp), %r13, %r8     /* .hi */
-	adcxq	%r13, %r9
-	adoxq	%rsi, %r9               /* .hi.. */
-	mulxq	104(%rsp), %rsi, %rdx   /* .hi */
-	adcxq	%rsi, %r14
-	adoxq	%r8, %r14               /* .lo.. */
-	adcxq	%rcx, %rdx
-	adoxq	%rcx, %rdx              /* .hi.. */
-	xorl	%r8d, %r8d              /* 0 */
-	adcxq	%r12, %rbx              /* .lo.. */
-	adcxq	112(%rsp), %r10
-	adoxq	40(%rsp), %r10          /* .lo.. */
-	adcxq	%rdi, %rax
-	adoxq	32(%rsp), %rax          /* .lo.. */
-	adcxq	120(%rsp), %r9
-	adoxq	%r11, %r9               /* .hi.. */
-	adcxq	56(%rsp), %r14
-	adoxq	88(%rsp), %r14          /* .lo.. */
-	adcxq	136(%rsp), %rdx
-	adoxq	128(%rsp), %rdx         /* .hi.. */
-	movq	72(%rsp), %r11          /* reload %v63 */
-	adcxq	%r8, %r11
-	adoxq	%r8, %r11               /* %v118 */
-	addq	24(%rsp), %r10          /* .lo.. */
-	adcq	48(%rsp), %rax          /* .lo.. */
-	adcq	64(%rsp), %r9           /* .hi.. */
-	adcq	80(%rsp), %r14          /* .lo.. */
-	adcq	96(%rsp), %rdx          /* .hi.. */
-	adcq	104(%rsp), %r11         /* %v124 */
-	movq	$0, %r8
-	adcq	$0, %r8                 /* carry */
-	movl	$32, %ecx               /* 0x20 */
-	shlxq	%rcx, 16(%rsp), %rsi    /* .lo<<                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	mulxq	56(%rsp), %rbp, %r8     /* .hi */
+	adcxq	%rbp, %rsi
+	adoxq	%rcx, %rsi              /* .lo.. */
+	mulxq	72(%rsp), %rbp, %rcx    /* .hi */
+	adcxq	%rbp, %r11
+	adoxq	%r8, %r11               /* .lo.. */
+	mulxq	88(%rsp), %rbp, %r8     /* .hi */
+	adcxq	%rbp, %r9
+	adoxq	%rcx, %r9               /* .hi.. */
+	mulxq	96(%rsp), %rdx, %rcx    /* .hi */
+	adcxq	%rdx, %r13
+	adoxq	%r8, %r13               /* .lo.. */
+	adcxq	%r10, %rcx
+	adoxq	%r10, %rcx              /* .hi.. */
+	xorl	%r10d, %r10d            /* 0 */
+	adcxq	%rdi, %rbx              /* .lo.. */
+	adcxq	%r14, %rsi
+	adoxq	%rax, %rsi              /* .lo.. */
+	movq	32(%rsp), %rax          /* reload %v63 */
+	adcxq	%r12, %r11
+	adoxq	128(%rsp), %r11         /* .lo.. */
+	adcxq	104(%rsp), %r9
+	adoxq	64(%rsp), %r9           /* .hi.. */
+	adcxq	48(%rsp), %r13
+	adoxq	80(%rsp), %r13          /* .lo.. */
+	adcxq	120(%rsp), %rcx
+	adoxq	112(%rsp), %rcx         /* .hi.. */
 	movq	16(%rsp), %rdi          /* .lo */
-	movq	%rbp, %r12              /* .lo.. */
-	shldq	$32, %rdi, %r12         /* .lo.high */
-	addq	%rdi, %rsi              /* .lo.. */
-	adcq	%rbp, %r12
-	addq	%rdi, %r12              /* .lo.. */
-	movl	$0, %r13d               /* 0 */
-	cmpq	%rsi, %r13              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r11, 24(%rsp)          /* spill %v124 */
-	movq	%rsi, %r11              /* .lo.. */
-	sbbq	%r12, %r11              /* .lo.. */
-	movq	%rdx, 32(%rsp)          /* spill .hi.. */
-	movq	%r12, %rdx              /* .lo.. */
-	sbbq	$0, %rdx                /* .lo.. */
-	shrdq	$32, %rdx, %r11         /* .lo...high */
-	shrq	$32, %rdx               /* .lo...high */
-	addq	%rsi, %r11              /* .lo..                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r12, %rdx              /* .lo.. */
-	movq	%r14, 40(%rsp)          /* spill .lo.. */
-	movq	$0, %r14
-	adcq	$0, %r14                /* %v139 */
-	cmpq	%rsi, %rdi
-	sbbq	%r12, %rbp
-	movq	144(%rsp), %rdi         /* reload .lo.. */
-	sbbq	%r11, %rdi              /* .lo.. */
-	sbbq	%rdx, %rbx              /* .lo.. */
-	sbbq	%r14, %r10              /* .lo.. */
-	sbbq	$0, %rax                /* .lo.. */
-	sbbq	$0, %rsi                /* .lo.. */
-	sbbq	$0, %r12                /* .lo.. */
-	shlxq	%rcx, %rdi, %r11        /* .lo..<<              q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rbx, %rdx              /* .lo.. */
-	shldq	$32, %rdi, %rdx         /* .lo...high */
-	addq	%rdi, %r11              /* .lo.. */
-	adcq	%rbx, %rdx
+	adcxq	%r10, %rax
+	adoxq	%r10, %rax              /* %v118 */
+	addq	24(%rsp), %rsi          /* .lo.. */
+	adcq	40(%rsp), %r11          /* .lo.. */
+	adcq	56(%rsp), %r9           /* .hi.. */
+	adcq	72(%rsp), %r13          /* .lo.. */
+	adcq	88(%rsp), %rcx          /* .hi.. */
+	adcq	96(%rsp), %rax          /* %v124 */
+	movq	$0, %r10
+	adcq	$0, %r10                /* carry */
+	movl	$32, %r8d               /* 0x20 */
+	shlxq	%r8, 16(%rsp), %rdx     /* .lo<<                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r15, %rbp              /* .lo.. */
+	shldq	$32, %rdi, %rbp         /* .lo.high */
 	addq	%rdi, %rdx              /* .lo.. */
-	cmpq	%r11, %r13              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r11, %rbp              /* .lo.. */
-	sbbq	%rdx, %rbp              /* .lo.. */
-	movq	%rdx, %r14              /* .lo.. */
-	sbbq	$0, %r14                /* .lo.. */
-	shrdq	$32, %r14, %rbp         /* .lo...high */
-	shrq	$32, %r14               /* .lo...high */
-	addq	%r11, %rbp              /* .lo..                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rdx, %r14              /* .lo.. */
-	movq	%r9, 16(%rsp)           /* spill .hi.. */
-	movq	$0, %r9
-	adcq	$0, %r9                 /* %v159 */
-	cmpq	%r11, %rdi
-	sbbq	%rdx, %rbx
-	sbbq	%rbp, %r10              /* .lo.. */
-	sbbq	%r14, %rax              /* .lo.. */
-	sbbq	%r9, %rsi               /* .lo.. */
-	sbbq	$0, %r12                /* .lo.. */
+	adcq	%rbp, %r15
+	addq	%rdi, %r15              /* .lo.. */
+	shlxq	%r8, %rdx, %rdi         /* .lo..<<              less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r15, %rbp              /* .lo.. */
+	shldq	$32, %rdx, %rbp         /* (.lo..).high */
+	shrxq	%r8, %r15, %r12         /* (.lo..).high */
+	movq	%r15, %r14              /* .lo.. */
+	addq	%rdi, %r14              /* .lo.. */
+	movq	%r10, 16(%rsp)          /* spill carry */
+	movq	%rdx, %r10              /* .lo.. */
+	adcq	%rbp, %r10              /* .lo.. */
+	movq	%rax, 24(%rsp)          /* spill %v124 */
+	movq	%r15, %rax              /* .lo.. */
+	adcq	%r12, %rax              /* .lo.. */
+	movq	%rcx, 32(%rsp)          /* spill .hi.. */
+	movq	$0, %rcx
+	adcq	$0, %rcx                /* %v139 */
+	cmpq	%rdi, %rdx
+	movq	136(%rsp), %rdi         /* reload .lo.. */
+	sbbq	%rbp, %r14
+	sbbq	%r12, %r10              /* .lo.. */
+	sbbq	$0, %rax                /* .lo.. */
+	sbbq	$0, %rcx                /* %v144 */
+	subq	%r10, %rdi              /* .lo..                low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%rax, %rbx              /* .lo.. */
+	sbbq	%rcx, %rsi              /* .lo.. */
 	sbbq	$0, %r11                /* .lo.. */
 	sbbq	$0, %rdx                /* .lo.. */
-	shlxq	%rcx, %r10, %r9         /* .lo..<<              q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rax, %rcx              /* .lo.. */
-	shldq	$32, %r10, %rcx         /* .lo...high */
-	addq	%r10, %r9               /* .lo.. */
-	adcq	%rax, %rcx
-	addq	%r10, %rcx              /* .lo.. */
-	cmpq	%r9, %r13               /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r9, %rdi               /* .lo.. */
-	sbbq	%rcx, %rdi              /* .lo.. */
-	movq	%rcx, %rbx              /* .lo.. */
+	sbbq	$0, %r15                /* .lo.. */
+	shlxq	%r8, %rdi, %rax         /* .lo..<<              q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rbx, %r10              /* .lo.. */
+	shldq	$32, %rdi, %r10         /* (.lo..).high */
+	addq	%rdi, %rax              /* .lo.. */
+	adcq	%r10, %rbx
+	addq	%rdi, %rbx              /* .lo.. */
+	shlxq	%r8, %rax, %r10         /* .lo..<<              less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rbx, %rcx              /* .lo.. */
+	shldq	$32, %rax, %rcx         /* (.lo..).high */
+	shrxq	%r8, %rbx, %rdi         /* (.lo..).high */
+	movq	%rbx, %rbp              /* .lo.. */
+	addq	%r10, %rbp              /* .lo.. */
+	movq	%rax, %r12              /* .lo.. */
+	adcq	%rcx, %r12              /* .lo.. */
+	movq	%rbx, %r14              /* .lo.. */
+	adcq	%rdi, %r14              /* .lo.. */
+	movq	%r13, 40(%rsp)          /* spill .lo.. */
+	movq	$0, %r13
+	adcq	$0, %r13                /* %v162 */
+	cmpq	%r10, %rax
+	sbbq	%rcx, %rbp
+	sbbq	%rdi, %r12              /* .lo.. */
+	sbbq	$0, %r14                /* .lo.. */
+	sbbq	$0, %r13                /* %v167 */
+	subq	%r12, %rsi              /* .lo..                low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %r11              /* .lo.. */
+	sbbq	%r13, %rdx              /* .lo.. */
+	sbbq	$0, %r15                /* .lo.. */
+	sbbq	$0, %rax                /* .lo.. */
 	sbbq	$0, %rbx                /* .lo.. */
-	shrdq	$32, %rbx, %rdi         /* .lo...high */
-	shrq	$32, %rbx               /* .lo...high */
-	addq	%r9, %rdi               /* .lo..                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rcx, %rbx              /* .lo.. */
-	movq	$0, %rbp
-	adcq	$0, %rbp                /* %v179 */
-	cmpq	%r9, %r10
-	sbbq	%rcx, %rax
-	sbbq	%rdi, %rsi              /* .lo.. */
-	sbbq	%rbx, %r12              /* .lo.. */
-	sbbq	%rbp, %r11              /* .lo.. */
-	sbbq	$0, %rdx                /* .lo.. */
-	sbbq	$0, %r9                 /* .lo.. */
-	sbbq	$0, %rcx                /* .lo.. */
-	cmpq	$1, %r8                 /*                      return (low + high).reduce_once(P) */
-	movq	$1, %rax
-	sbbq	$0, %rax                /* %v188 */
-	addq	16(%rsp), %rsi          /* .lo.. */
-	adcq	40(%rsp), %r12          /* .lo.. */
-	movq	$0, %r10                /* start */
-	adcq	32(%rsp), %r11          /* .lo.. */
-	adcq	24(%rsp), %rdx          /* .lo.. */
-	adcq	%rax, %r9               /* .lo.. */
-	adcq	$0, %rcx                /* .lo.. */
-	adcq	$0, %r10                /* %v196 */
-	movl	$0xffffffff, %eax       /* 0xffffffff */
-	movq	%rsi, %r8               /* .lo.. */
-	subq	%rax, %r8               /* .lo.. */
-	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
-	movq	%r12, %rdi              /* .lo.. */
-	sbbq	%rax, %rdi              /* .lo.. */
-	movq	%r11, %rax              /* .lo.. */
-	sbbq	$-2, %rax               /* .lo.. */
-	movq	%rdx, %rbx              /* .lo.. */
-	sbbq	$-1, %rbx               /* .lo.. */
-	movq	%r9, %rbp               /* .lo.. */
+	shlxq	%r8, %rsi, %r10         /* .lo..<<              q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r11, %rcx              /* .lo.. */
+	shldq	$32, %rsi, %rcx         /* (.lo..).high */
+	addq	%rsi, %r10              /* .lo.. */
+	adcq	%rcx, %r11
+	addq	%rsi, %r11              /* .lo.. */
+	shlxq	%r8, %r10, %rcx         /* .lo..<<              less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r11, %rsi              /* .lo.. */
+	shldq	$32, %r10, %rsi         /* (.lo..).high */
+	shrxq	%r8, %r11, %r8          /* (.lo..).high */
+	movq	%r11, %rdi              /* .lo.. */
+	addq	%rcx, %rdi              /* .lo.. */
+	movq	%r10, %rbp              /* .lo.. */
+	adcq	%rsi, %rbp              /* .lo.. */
+	movq	%r11, %r12              /* .lo.. */
+	adcq	%r8, %r12               /* .lo.. */
+	movq	$0, %r13
+	adcq	$0, %r13                /* %v185 */
+	cmpq	%rcx, %r10
+	sbbq	%rsi, %rdi
+	sbbq	%r8, %rbp               /* .lo.. */
+	sbbq	$0, %r12                /* .lo.. */
+	sbbq	$0, %r13                /* %v190 */
+	subq	%rbp, %rdx              /* .lo..                low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r12, %r15              /* .lo.. */
+	sbbq	%r13, %rax              /* .lo.. */
+	sbbq	$0, %rbx                /* .lo.. */
+	sbbq	$0, %r10                /* .lo.. */
+	sbbq	$0, %r11                /* .lo.. */
+	addq	%r9, %rdx               /* .lo..                return (low + high).reduce_once(P) */
+	adcq	40(%rsp), %r15          /* .lo.. */
+	adcq	32(%rsp), %rax          /* .lo.. */
+	adcq	24(%rsp), %rbx          /* .lo.. */
+	adcq	16(%rsp), %r10          /* .lo.. */
+	adcq	$0, %r11                /* .lo.. */
+	movq	$0, %r9
+	adcq	$0, %r9                 /* %v203 */
+	movl	$0xffffffff, %r8d       /* 0xffffffff */
+	movq	%rdx, %rcx              /* .lo.. */
+	subq	%r8, %rcx               /* .lo.. */
+	movabsq	$0xffffffff00000000, %r8 /* 0xffffffff00000000 */
+	movq	%r15, %rsi              /* .lo.. */
+	sbbq	%r8, %rsi               /* .lo.. */
+	movq	%rax, %r8               /* .lo.. */
+	sbbq	$-2, %r8                /* .lo.. */
+	movq	%rbx, %rdi              /* .lo.. */
+	sbbq	$-1, %rdi               /* .lo.. */
+	movq	%r10, %rbp              /* .lo.. */
 	sbbq	$-1, %rbp               /* .lo.. */
-	movq	%rcx, %r13              /* .lo.. */
-	sbbq	$-1, %r13               /* .lo.. */
-	sbbq	$0, %r10
-	cmovcq	%rsi, %r8               /* %v205 */
-	cmovcq	%r12, %rdi              /* %v206 */
-	cmovcq	%r11, %rax              /* %v207 */
-	cmovcq	%rdx, %rbx              /* %v208 */
-	cmovcq	%r9, %rbp               /* %v209 */
-	cmovcq	%rcx, %r13              /* %v210 */
+	movq	%r11, %r12              /* .lo.. */
+	sbbq	$-1, %r12               /* .lo.. */
+	sbbq	$0, %r9
+	cmovcq	%rdx, %rcx              /* %v212 */
+	cmovcq	%r15, %rsi              /* %v213 */
+	cmovcq	%rax, %r8               /* %v214 */
+	cmovcq	%rbx, %rdi              /* %v215 */
+	cmovcq	%r10, %rbp              /* %v216 */
+	cmovcq	%r11, %r12              /* %v217 */
 	cmpq	$1, (%rsp)              /*                      return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
-	movq	$0, %r10                /* start */
-	movq	8(%rsp), %r11           /* out */
-	movq	%r8, (%r11)             /*                      def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
-	movq	%rdi, 8(%r11)
-	movq	%rax, 16(%r11)
-	movq	%rbx, 24(%r11)
-	adcq	$0, %r10                /* %v211                return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
-	movq	%rbp, 32(%r11)          /*                      def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
-	movq	%r13, 40(%r11)
-	movl	$1, %eax
-	subq	%r10, %rax              /* %v213                return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
-	addq	$152, %rsp
+	movq	$0, %rax
+	adcq	$0, %rax                /* %v218 */
+	movl	$1, %r10d
+	subq	%rax, %r10              /* %v220 */
+	movq	8(%rsp), %rax           /* out */
+	movq	%rcx, (%rax)            /*                      def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
+	movq	%rsi, 8(%rax)
+	movq	%r8, 16(%rax)
+	movq	%rdi, 24(%rax)
+	movq	%rbp, 32(%rax)
+	movq	%r12, 40(%rax)
+	movq	%r10, %rax              /* %v220 */
+	addq	$144, %rsp
+	.cfi_def_cfa_offset 56
+	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
+	.cfi_restore %r15
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
 	.cfi_restore %r14
@@ -2253,18 +2342,18 @@ SYMBOL(p384_from_bytes):
 SYMBOL(p384_select):
 	.cfi_startproc
 	endbr64
-	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	(%rcx), %rax            /* b[0] */
-	cmovcq	(%rdx), %rax            /* %v18 */
 	movq	8(%rcx), %r10           /* b[1] */
-	cmovcq	8(%rdx), %r10           /* %v19 */
 	movq	16(%rcx), %r11          /* b[2] */
-	cmovcq	16(%rdx), %r11          /* %v20 */
 	movq	24(%rcx), %r9           /* b[3] */
-	cmovcq	24(%rdx), %r9           /* %v21 */
 	movq	32(%rcx), %r8           /* b[4] */
-	cmovcq	32(%rdx), %r8           /* %v22 */
+	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	40(%rcx), %rsi          /* b[5] */
+	cmovcq	(%rdx), %rax            /* %v18 */
+	cmovcq	8(%rdx), %r10           /* %v19 */
+	cmovcq	16(%rdx), %r11          /* %v20 */
+	cmovcq	24(%rdx), %r9           /* %v21 */
+	cmovcq	32(%rdx), %r8           /* %v22 */
 	cmovcq	40(%rdx), %rsi          /* %v23 */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -2297,18 +2386,18 @@ SYMBOL(p384_select):
 SYMBOL(p384_lookup):
 	.cfi_startproc
 	endbr64
-	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	movq	(%rsi), %rax            /* table[0] */
-	cmovncq	48(%rsi), %rax          /* %v100                return pick(bit, a, b) */
 	movq	8(%rsi), %r10           /* table[1] */
-	cmovncq	56(%rsi), %r10          /* %v101 */
 	movq	16(%rsi), %r11          /* table[2] */
-	cmovncq	64(%rsi), %r11          /* %v102 */
 	movq	24(%rsi), %r9           /* table[3] */
-	cmovncq	72(%rsi), %r9           /* %v103 */
 	movq	32(%rsi), %r8           /* table[4] */
-	cmovncq	80(%rsi), %r8           /* %v104 */
 	movq	40(%rsi), %rcx          /* table[5] */
+	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
+	cmovncq	48(%rsi), %rax          /* %v100                return pick(bit, a, b) */
+	cmovncq	56(%rsi), %r10          /* %v101 */
+	cmovncq	64(%rsi), %r11          /* %v102 */
+	cmovncq	72(%rsi), %r9           /* %v103 */
+	cmovncq	80(%rsi), %r8           /* %v104 */
 	cmovncq	88(%rsi), %rcx          /* %v105 */
 	cmpq	$2, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	cmovncq	96(%rsi), %rax          /* %v106                return pick(bit, a, b) */
@@ -2470,16 +2559,16 @@ SYMBOL(p384_equal):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %rax            /* a[0] */
-	subq	(%rsi), %rax            /* a[0]..               return (a.value - b.value).is_zero() */
 	movq	8(%rdi), %r10           /* a[1] */
-	sbbq	8(%rsi), %r10           /* a[1].. */
 	movq	16(%rdi), %r11          /* a[2] */
-	sbbq	16(%rsi), %r11          /* a[2].. */
 	movq	24(%rdi), %r9           /* a[3] */
-	sbbq	24(%rsi), %r9           /* a[3].. */
 	movq	32(%rdi), %r8           /* a[4] */
-	sbbq	32(%rsi), %r8           /* a[4].. */
 	movq	40(%rdi), %rcx          /* a[5] */
+	subq	(%rsi), %rax            /* a[0]..               return (a.value - b.value).is_zero() */
+	sbbq	8(%rsi), %r10           /* a[1].. */
+	sbbq	16(%rsi), %r11          /* a[2].. */
+	sbbq	24(%rsi), %r9           /* a[3].. */
+	sbbq	32(%rsi), %r8           /* a[4].. */
 	sbbq	40(%rsi), %rcx          /* a[5].. */
 	sbbq	%rdx, %rdx              /* %v21 */
 	orq	%r10, %rax
@@ -2506,7 +2595,7 @@ SYMBOL(p384_equal):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp
- * stack   424 bytes, with what it calls
+ * stack   408 bytes, with what it calls
  */
 	.globl	SYMBOL(p384_invert)
 	HIDDEN(p384_invert)
@@ -2659,7 +2748,7 @@ SYMBOL(p384_invert):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12
- * stack   376 bytes, with what it calls
+ * stack   360 bytes, with what it calls
  */
 	.globl	SYMBOL(p384_sqrt)
 	HIDDEN(p384_sqrt)

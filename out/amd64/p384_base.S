@@ -114,8 +114,8 @@ SYMBOL(p384_mul):
 	adcq	%rbp, %r12              /* a[0]*b[3].lo.. */
 	adcq	%r13, %r14              /* a[0]*b[4].lo.. */
 	adcq	%rax, %r15              /* a[0]*b[5].lo.. */
-	adcq	$0, %rdx                /* a[0]*b[5].hi.. */
 	movq	8(%rsi), %rax           /* a[1] */
+	adcq	$0, %rdx                /* a[0]*b[5].hi.. */
 	movq	%rdx, %r9               /* a[0]*b[5].hi.. */
 	mulq	(%r10)                  /* rdx=a[1]*b[0].hi rax=a[1]*b[0].lo */
 	movq	%rax, %rcx              /* a[1]*b[0].lo */
@@ -144,6 +144,7 @@ SYMBOL(p384_mul):
 	adcq	24(%rsp), %r14          /* a[0]*b[4].lo.. */
 	adcq	40(%rsp), %r15          /* a[0]*b[5].lo.. */
 	adcq	%rax, %r9               /* a[0]*b[5].hi.. */
+	movq	16(%rsi), %rax          /* a[2] */
 	adcq	$0, %rdx                /* a[1]*b[5].hi.. */
 	addq	%rbp, %rbx              /* a[0]*b[2].lo.. */
 	adcq	(%rsp), %r12            /* a[0]*b[3].lo.. */
@@ -151,7 +152,6 @@ SYMBOL(p384_mul):
 	adcq	32(%rsp), %r15          /* a[0]*b[5].lo.. */
 	adcq	48(%rsp), %r9           /* a[0]*b[5].hi.. */
 	adcq	$0, %rdx                /* a[1]*b[5].hi.. */
-	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, %rcx              /* a[1]*b[5].hi.. */
 	mulq	(%r10)                  /* rdx=a[2]*b[0].hi rax=a[2]*b[0].lo */
 	movq	%rax, %rbp              /* a[2]*b[0].lo */
@@ -180,6 +180,7 @@ SYMBOL(p384_mul):
 	adcq	32(%rsp), %r15          /* a[0]*b[5].lo.. */
 	adcq	48(%rsp), %r9           /* a[0]*b[5].hi.. */
 	adcq	%rax, %rcx              /* a[1]*b[5].hi.. */
+	movq	24(%rsi), %rax          /* a[3] */
 	adcq	$0, %rdx                /* a[2]*b[5].hi.. */
 	addq	%r13, %r12              /* a[0]*b[3].lo.. */
 	adcq	8(%rsp), %r14           /* a[0]*b[4].lo.. */
@@ -187,7 +188,6 @@ SYMBOL(p384_mul):
 	adcq	40(%rsp), %r9           /* a[0]*b[5].hi.. */
 	adcq	56(%rsp), %rcx          /* a[1]*b[5].hi.. */
 	adcq	$0, %rdx                /* a[2]*b[5].hi.. */
-	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, %rbp              /* a[2]*b[5].hi.. */
 	mulq	(%r10)                  /* rdx=a[3]*b[0].hi rax=a[3]*b[0].lo */
 	movq	%rax, %r13              /* a[3]*b[0].lo */
@@ -216,6 +216,7 @@ SYMBOL(p384_mul):
 	adcq	40(%rsp), %r9           /* a[0]*b[5].hi.. */
 	adcq	56(%rsp), %rcx          /* a[1]*b[5].hi.. */
 	adcq	%rax, %rbp              /* a[2]*b[5].hi.. */
+	movq	32(%rsi), %rax          /* a[4] */
 	adcq	$0, %rdx                /* a[3]*b[5].hi.. */
 	addq	(%rsp), %r14            /* a[0]*b[4].lo.. */
 	adcq	16(%rsp), %r15          /* a[0]*b[5].lo.. */
@@ -223,7 +224,6 @@ SYMBOL(p384_mul):
 	adcq	48(%rsp), %rcx          /* a[1]*b[5].hi.. */
 	adcq	64(%rsp), %rbp          /* a[2]*b[5].hi.. */
 	adcq	$0, %rdx                /* a[3]*b[5].hi.. */
-	movq	32(%rsi), %rax          /* a[4] */
 	movq	%rdx, %r13              /* a[3]*b[5].hi.. */
 	mulq	(%r10)                  /* rdx=a[4]*b[0].hi rax=a[4]*b[0].lo */
 	movq	%rax, (%rsp)            /* spill a[4]*b[0].lo */
@@ -252,6 +252,7 @@ SYMBOL(p384_mul):
 	adcq	48(%rsp), %rcx          /* a[1]*b[5].hi.. */
 	adcq	64(%rsp), %rbp          /* a[2]*b[5].hi.. */
 	adcq	%rax, %r13              /* a[3]*b[5].hi.. */
+	movq	40(%rsi), %rax          /* a[5] */
 	adcq	$0, %rdx                /* a[4]*b[5].hi.. */
 	addq	8(%rsp), %r15           /* a[0]*b[5].lo.. */
 	adcq	24(%rsp), %r9           /* a[0]*b[5].hi.. */
@@ -259,7 +260,6 @@ SYMBOL(p384_mul):
 	adcq	56(%rsp), %rbp          /* a[2]*b[5].hi.. */
 	adcq	72(%rsp), %r13          /* a[3]*b[5].hi.. */
 	adcq	$0, %rdx                /* a[4]*b[5].hi.. */
-	movq	40(%rsi), %rax          /* a[5] */
 	movq	%rdx, (%rsp)            /* spill a[4]*b[5].hi.. */
 	mulq	(%r10)                  /* rdx=a[5]*b[0].hi rax=a[5]*b[0].lo */
 	movq	%rax, 8(%rsp)           /* spill a[5]*b[0].lo */
@@ -300,119 +300,137 @@ SYMBOL(p384_mul):
 	movq	%r8, %rsi               /* a[0]*b[1].lo.. */
 	shldq	$32, %r11, %rsi         /* (a[0]*b[0].lo).high */
 	addq	%r11, %r10              /* a[0]*b[0].lo.. */
-	adcq	%r8, %rsi
-	addq	%r11, %rsi              /* a[0]*b[1].lo.. */
+	adcq	%rsi, %r8
+	addq	%r11, %r8               /* a[0]*b[1].lo.. */
+	movq	%r10, %r11              /* a[0]*b[0].lo.. */
+	shlq	$32, %r11               /* a[0]*b[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r8, %rsi               /* a[0]*b[1].lo.. */
+	shldq	$32, %r10, %rsi         /* (a[0]*b[0].lo..).high */
 	movq	%rdx, (%rsp)            /* spill a[5]*b[5].hi.. */
-	movl	$0, %edx                /* 0 */
-	cmpq	%r10, %rdx              /*                      part = ((q << 64) - q).split(96)[1] */
+	movq	%r8, %rdx               /* a[0]*b[1].lo.. */
+	shrq	$32, %rdx               /* (a[0]*b[1].lo..).high */
 	movq	%rax, 8(%rsp)           /* spill a[4]*b[5].hi.. */
-	movq	%r10, %rax              /* a[0]*b[0].lo.. */
-	sbbq	%rsi, %rax              /* a[0]*b[0].lo.. */
+	movq	%r8, %rax               /* a[0]*b[1].lo.. */
+	addq	%r11, %rax              /* a[0]*b[1].lo.. */
 	movq	%r13, 16(%rsp)          /* spill a[3]*b[5].hi.. */
-	movq	%rsi, %r13              /* a[0]*b[1].lo.. */
-	sbbq	$0, %r13                /* a[0]*b[1].lo.. */
-	shrdq	$32, %r13, %rax         /* (a[0]*b[0].lo..).high */
-	shrq	$32, %r13               /* (a[0]*b[1].lo..).high */
-	addq	%r10, %rax              /* a[0]*b[0].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rsi, %r13              /* a[0]*b[1].lo.. */
+	movq	%r10, %r13              /* a[0]*b[0].lo.. */
+	adcq	%rsi, %r13              /* a[0]*b[0].lo.. */
 	movq	%rbp, 24(%rsp)          /* spill a[2]*b[5].hi.. */
-	movq	$0, %rbp
-	adcq	$0, %rbp                /* %v171 */
-	cmpq	%r10, %r11
-	sbbq	%rsi, %r8
-	sbbq	%rax, %rbx              /* a[0]*b[2].lo.. */
-	sbbq	%r13, %r12              /* a[0]*b[3].lo.. */
-	sbbq	%rbp, %r14              /* a[0]*b[4].lo.. */
+	movq	%r8, %rbp               /* a[0]*b[1].lo.. */
+	adcq	%rdx, %rbp              /* a[0]*b[1].lo.. */
+	movq	%rcx, 32(%rsp)          /* spill a[1]*b[5].hi.. */
+	movq	$0, %rcx
+	adcq	$0, %rcx                /* %v170 */
+	cmpq	%r11, %r10
+	sbbq	%rsi, %rax
+	sbbq	%rdx, %r13              /* a[0]*b[0].lo.. */
+	sbbq	$0, %rbp                /* a[0]*b[1].lo.. */
+	sbbq	$0, %rcx                /* %v175 */
+	subq	%r13, %rbx              /* a[0]*b[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%rbp, %r12              /* a[0]*b[3].lo.. */
+	sbbq	%rcx, %r14              /* a[0]*b[4].lo.. */
 	sbbq	$0, %r15                /* a[0]*b[5].lo.. */
 	sbbq	$0, %r10                /* a[0]*b[0].lo.. */
-	sbbq	$0, %rsi                /* a[0]*b[1].lo.. */
+	sbbq	$0, %r8                 /* a[0]*b[1].lo.. */
 	movq	%rbx, %rax              /* a[0]*b[2].lo.. */
 	shlq	$32, %rax               /* a[0]*b[2].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	movq	%r12, %r11              /* a[0]*b[3].lo.. */
 	shldq	$32, %rbx, %r11         /* (a[0]*b[2].lo..).high */
 	addq	%rbx, %rax              /* a[0]*b[2].lo.. */
-	adcq	%r12, %r11
-	addq	%rbx, %r11              /* a[0]*b[3].lo.. */
-	cmpq	%rax, %rdx              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%rax, %r8               /* a[0]*b[2].lo.. */
-	sbbq	%r11, %r8               /* a[0]*b[2].lo.. */
-	movq	%r11, %rbp              /* a[0]*b[3].lo.. */
-	sbbq	$0, %rbp                /* a[0]*b[3].lo.. */
-	shrdq	$32, %rbp, %r8          /* (a[0]*b[2].lo..).high */
-	shrq	$32, %rbp               /* (a[0]*b[3].lo..).high */
-	addq	%rax, %r8               /* a[0]*b[2].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r11, %rbp              /* a[0]*b[3].lo.. */
+	adcq	%r11, %r12
+	addq	%rbx, %r12              /* a[0]*b[3].lo.. */
+	movq	%rax, %r11              /* a[0]*b[2].lo.. */
+	shlq	$32, %r11               /* a[0]*b[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r12, %rcx              /* a[0]*b[3].lo.. */
+	shldq	$32, %rax, %rcx         /* (a[0]*b[2].lo..).high */
+	movq	%r12, %rdx              /* a[0]*b[3].lo.. */
+	shrq	$32, %rdx               /* (a[0]*b[3].lo..).high */
+	movq	%r12, %rsi              /* a[0]*b[3].lo.. */
+	addq	%r11, %rsi              /* a[0]*b[3].lo.. */
+	movq	%rax, %rbx              /* a[0]*b[2].lo.. */
+	adcq	%rcx, %rbx              /* a[0]*b[2].lo.. */
+	movq	%r12, %rbp              /* a[0]*b[3].lo.. */
+	adcq	%rdx, %rbp              /* a[0]*b[3].lo.. */
 	movq	$0, %r13
-	adcq	$0, %r13                /* %v191 */
-	cmpq	%rax, %rbx
-	sbbq	%r11, %r12
-	sbbq	%r8, %r14               /* a[0]*b[4].lo.. */
+	adcq	$0, %r13                /* %v193 */
+	cmpq	%r11, %rax
+	sbbq	%rcx, %rsi
+	sbbq	%rdx, %rbx              /* a[0]*b[2].lo.. */
+	sbbq	$0, %rbp                /* a[0]*b[3].lo.. */
+	sbbq	$0, %r13                /* %v198 */
+	subq	%rbx, %r14              /* a[0]*b[4].lo..       low = rest + (q << 256) - less.split(128)[1] */
 	sbbq	%rbp, %r15              /* a[0]*b[5].lo.. */
 	sbbq	%r13, %r10              /* a[0]*b[0].lo.. */
-	sbbq	$0, %rsi                /* a[0]*b[1].lo.. */
+	sbbq	$0, %r8                 /* a[0]*b[1].lo.. */
 	sbbq	$0, %rax                /* a[0]*b[2].lo.. */
-	sbbq	$0, %r11                /* a[0]*b[3].lo.. */
-	movq	%r14, %r8               /* a[0]*b[4].lo.. */
-	shlq	$32, %r8                /* a[0]*b[4].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbbq	$0, %r12                /* a[0]*b[3].lo.. */
+	movq	%r14, %r11              /* a[0]*b[4].lo.. */
+	shlq	$32, %r11               /* a[0]*b[4].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r15, %rcx              /* a[0]*b[5].lo.. */
+	shldq	$32, %r14, %rcx         /* (a[0]*b[4].lo..).high */
+	addq	%r14, %r11              /* a[0]*b[4].lo.. */
+	adcq	%rcx, %r15
+	addq	%r14, %r15              /* a[0]*b[5].lo.. */
+	movq	%r11, %rcx              /* a[0]*b[4].lo.. */
+	shlq	$32, %rcx               /* a[0]*b[4].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r15, %rdx              /* a[0]*b[5].lo.. */
+	shldq	$32, %r11, %rdx         /* (a[0]*b[4].lo..).high */
+	movq	%r15, %rsi              /* a[0]*b[5].lo.. */
+	shrq	$32, %rsi               /* (a[0]*b[5].lo..).high */
 	movq	%r15, %rbx              /* a[0]*b[5].lo.. */
-	shldq	$32, %r14, %rbx         /* (a[0]*b[4].lo..).high */
-	addq	%r14, %r8               /* a[0]*b[4].lo.. */
-	adcq	%r15, %rbx
-	addq	%r14, %rbx              /* a[0]*b[5].lo.. */
-	cmpq	%r8, %rdx               /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r8, %rdx               /* a[0]*b[4].lo.. */
-	sbbq	%rbx, %rdx              /* a[0]*b[4].lo.. */
-	movq	%rbx, %rbp              /* a[0]*b[5].lo.. */
-	sbbq	$0, %rbp                /* a[0]*b[5].lo.. */
-	shrdq	$32, %rbp, %rdx         /* (a[0]*b[4].lo..).high */
-	shrq	$32, %rbp               /* (a[0]*b[5].lo..).high */
-	addq	%r8, %rdx               /* a[0]*b[4].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rbx, %rbp              /* a[0]*b[5].lo.. */
-	movq	$0, %r12
-	adcq	$0, %r12                /* %v211 */
-	cmpq	%r8, %r14
-	sbbq	%rbx, %r15
-	sbbq	%rdx, %r10              /* a[0]*b[0].lo.. */
-	sbbq	%rbp, %rsi              /* a[0]*b[1].lo.. */
-	sbbq	%r12, %rax              /* a[0]*b[2].lo.. */
-	sbbq	$0, %r11                /* a[0]*b[3].lo.. */
-	sbbq	$0, %r8                 /* a[0]*b[4].lo.. */
-	sbbq	$0, %rbx                /* a[0]*b[5].lo.. */
+	addq	%rcx, %rbx              /* a[0]*b[5].lo.. */
+	movq	%r11, %rbp              /* a[0]*b[4].lo.. */
+	adcq	%rdx, %rbp              /* a[0]*b[4].lo.. */
+	movq	%r15, %r13              /* a[0]*b[5].lo.. */
+	adcq	%rsi, %r13              /* a[0]*b[5].lo.. */
+	movq	$0, %r14
+	adcq	$0, %r14                /* %v216 */
+	cmpq	%rcx, %r11
+	sbbq	%rdx, %rbx
+	sbbq	%rsi, %rbp              /* a[0]*b[4].lo.. */
+	sbbq	$0, %r13                /* a[0]*b[5].lo.. */
+	sbbq	$0, %r14                /* %v221 */
+	subq	%rbp, %r10              /* a[0]*b[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r13, %r8               /* a[0]*b[1].lo.. */
+	sbbq	%r14, %rax              /* a[0]*b[2].lo.. */
+	sbbq	$0, %r12                /* a[0]*b[3].lo.. */
+	sbbq	$0, %r11                /* a[0]*b[4].lo.. */
+	sbbq	$0, %r15                /* a[0]*b[5].lo.. */
 	addq	%r9, %r10               /* a[0]*b[0].lo..       return (low + high).reduce_once(P) */
-	adcq	%rcx, %rsi              /* a[0]*b[1].lo.. */
+	adcq	32(%rsp), %r8           /* a[0]*b[1].lo.. */
 	adcq	24(%rsp), %rax          /* a[0]*b[2].lo.. */
-	adcq	16(%rsp), %r11          /* a[0]*b[3].lo.. */
-	adcq	8(%rsp), %r8            /* a[0]*b[4].lo.. */
-	adcq	(%rsp), %rbx            /* a[0]*b[5].lo.. */
+	adcq	16(%rsp), %r12          /* a[0]*b[3].lo.. */
+	adcq	8(%rsp), %r11           /* a[0]*b[4].lo.. */
+	adcq	(%rsp), %r15            /* a[0]*b[5].lo.. */
 	movq	$0, %r9
-	adcq	$0, %r9                 /* %v226 */
+	adcq	$0, %r9                 /* %v234 */
 	movl	$0xffffffff, %ecx       /* 0xffffffff */
 	movq	%r10, %rdx              /* a[0]*b[0].lo.. */
 	subq	%rcx, %rdx              /* a[0]*b[0].lo.. */
 	movabsq	$0xffffffff00000000, %rcx /* 0xffffffff00000000 */
-	movq	%rsi, %rbp              /* a[0]*b[1].lo.. */
-	sbbq	%rcx, %rbp              /* a[0]*b[1].lo.. */
+	movq	%r8, %rsi               /* a[0]*b[1].lo.. */
+	sbbq	%rcx, %rsi              /* a[0]*b[1].lo.. */
 	movq	%rax, %rcx              /* a[0]*b[2].lo.. */
 	sbbq	$-2, %rcx               /* a[0]*b[2].lo.. */
-	movq	%r11, %r12              /* a[0]*b[3].lo.. */
-	sbbq	$-1, %r12               /* a[0]*b[3].lo.. */
-	movq	%r8, %r13               /* a[0]*b[4].lo.. */
-	sbbq	$-1, %r13               /* a[0]*b[4].lo.. */
-	movq	%rbx, %r14              /* a[0]*b[5].lo.. */
-	sbbq	$-1, %r14               /* a[0]*b[5].lo.. */
+	movq	%r12, %rbx              /* a[0]*b[3].lo.. */
+	sbbq	$-1, %rbx               /* a[0]*b[3].lo.. */
+	movq	%r11, %rbp              /* a[0]*b[4].lo.. */
+	sbbq	$-1, %rbp               /* a[0]*b[4].lo.. */
+	movq	%r15, %r13              /* a[0]*b[5].lo.. */
+	sbbq	$-1, %r13               /* a[0]*b[5].lo.. */
 	sbbq	$0, %r9
-	cmovcq	%r10, %rdx              /* %v237 */
-	cmovcq	%rsi, %rbp              /* %v238 */
-	cmovcq	%rax, %rcx              /* %v239 */
-	cmovcq	%r11, %r12              /* %v240 */
-	cmovcq	%r8, %r13               /* %v241 */
-	cmovcq	%rbx, %r14              /* %v242 */
+	cmovcq	%r10, %rdx              /* %v245 */
+	cmovcq	%r8, %rsi               /* %v246 */
+	cmovcq	%rax, %rcx              /* %v247 */
+	cmovcq	%r12, %rbx              /* %v248 */
+	cmovcq	%r11, %rbp              /* %v249 */
+	cmovcq	%r15, %r13              /* %v250 */
 	movq	%rdx, (%rdi)            /*                      def mul(a: element, b: element) -> element: */
-	movq	%rbp, 8(%rdi)
+	movq	%rsi, 8(%rdi)
 	movq	%rcx, 16(%rdi)
-	movq	%r12, 24(%rdi)
-	movq	%r13, 32(%rdi)
-	movq	%r14, 40(%rdi)
+	movq	%rbx, 24(%rdi)
+	movq	%rbp, 32(%rdi)
+	movq	%r13, 40(%rdi)
 	addq	$88, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -495,8 +513,8 @@ SYMBOL(p384_sqr):
 	adcq	%r8, %rcx               /* a[0]*a[3].lo.. */
 	adcq	%rbx, %rbp              /* a[0]*a[4].lo.. */
 	adcq	%rax, %r12              /* a[0]*a[5].lo.. */
-	adcq	$0, %rdx                /* a[0]*a[5].hi.. */
 	movq	8(%rsi), %rax           /* a[1] */
+	adcq	$0, %rdx                /* a[0]*a[5].hi.. */
 	movq	%rdx, %r11              /* a[0]*a[5].hi.. */
 	mulq	16(%rsi)                /* rdx=a[1]*a[2].hi rax=a[1]*a[2].lo */
 	movq	%rax, %r8               /* a[1]*a[2].lo */
@@ -515,12 +533,12 @@ SYMBOL(p384_sqr):
 	adcq	%r13, %rbp              /* a[0]*a[4].lo.. */
 	adcq	(%rsp), %r12            /* a[0]*a[5].lo.. */
 	adcq	%rax, %r11              /* a[0]*a[5].hi.. */
+	movq	16(%rsi), %rax          /* a[2] */
 	adcq	$0, %rdx                /* a[1]*a[5].hi.. */
 	addq	%rbx, %rbp              /* a[0]*a[4].lo.. */
 	adcq	%r14, %r12              /* a[0]*a[5].lo.. */
 	adcq	8(%rsp), %r11           /* a[0]*a[5].hi.. */
 	adcq	$0, %rdx                /* a[1]*a[5].hi.. */
-	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, %r8               /* a[1]*a[5].hi.. */
 	mulq	24(%rsi)                /* rdx=a[2]*a[3].hi rax=a[2]*a[3].lo */
 	movq	%rax, %rbx              /* a[2]*a[3].lo */
@@ -534,11 +552,11 @@ SYMBOL(p384_sqr):
 	addq	%rbx, %r12              /* a[0]*a[5].lo.. */
 	adcq	%r14, %r11              /* a[0]*a[5].hi.. */
 	adcq	%rax, %r8               /* a[1]*a[5].hi.. */
+	movq	24(%rsi), %rax          /* a[3] */
 	adcq	$0, %rdx                /* a[2]*a[5].hi.. */
 	addq	%r13, %r11              /* a[0]*a[5].hi.. */
 	adcq	(%rsp), %r8             /* a[1]*a[5].hi.. */
 	adcq	$0, %rdx                /* a[2]*a[5].hi.. */
-	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, %rbx              /* a[2]*a[5].hi.. */
 	mulq	32(%rsi)                /* rdx=a[3]*a[4].hi rax=a[3]*a[4].lo */
 	movq	%rax, %r13              /* a[3]*a[4].lo */
@@ -547,14 +565,15 @@ SYMBOL(p384_sqr):
 	mulq	40(%rsi)                /* rdx=a[3]*a[5].hi rax=a[3]*a[5].lo */
 	addq	%r13, %r8               /* a[1]*a[5].hi.. */
 	adcq	%rax, %rbx              /* a[2]*a[5].hi.. */
+	movq	32(%rsi), %rax          /* a[4] */
 	adcq	$0, %rdx                /* a[3]*a[5].hi.. */
 	addq	%r14, %rbx              /* a[2]*a[5].hi.. */
 	adcq	$0, %rdx                /* a[3]*a[5].hi.. */
-	movq	32(%rsi), %rax          /* a[4] */
 	movq	%rdx, %r13              /* a[3]*a[5].hi.. */
 	mulq	40(%rsi)                /* a[4]*a[5].hi */
 	addq	%rax, %r13              /* a[3]*a[5].hi.. */
 	adcq	$0, %rdx                /* a[4]*a[5].hi.. */
+	movq	(%rsi), %rax            /* a[0] */
 	addq	%r10, %r10              /* a[0]*a[1].lo.. */
 	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
 	adcq	%rcx, %rcx              /* a[0]*a[3].lo.. */
@@ -566,8 +585,7 @@ SYMBOL(p384_sqr):
 	adcq	%r13, %r13              /* a[3]*a[5].hi.. */
 	adcq	%rdx, %rdx              /* a[4]*a[5].hi.. */
 	movq	$0, %r14
-	adcq	$0, %r14                /* carry */
-	movq	(%rsi), %rax            /* a[0] */
+	adcq	$0, %r14                /* %v77 */
 	movq	%rdx, (%rsp)            /* spill a[4]*a[5].hi.. */
 	mulq	%rax                    /* rdx=a[0]*a[0].hi rax=a[0]*a[0].lo */
 	movq	%rax, 8(%rsp)           /* spill a[0]*a[0].lo */
@@ -590,9 +608,6 @@ SYMBOL(p384_sqr):
 	movq	40(%rsi), %rax          /* a[5] */
 	movq	%rdx, 80(%rsp)          /* spill a[4]*a[4].hi */
 	mulq	%rax                    /* rdx=a[5]*a[5].hi rax=a[5]*a[5].lo */
-	cmpq	$1, %r14
-	movq	$1, %rsi
-	sbbq	$0, %rsi                /* %v91 */
 	addq	16(%rsp), %r10          /* a[0]*a[1].lo.. */
 	adcq	24(%rsp), %r9           /* a[0]*a[2].lo.. */
 	adcq	32(%rsp), %rcx          /* a[0]*a[3].lo.. */
@@ -603,125 +618,143 @@ SYMBOL(p384_sqr):
 	adcq	72(%rsp), %rbx          /* a[2]*a[5].hi.. */
 	adcq	80(%rsp), %r13          /* a[3]*a[5].hi.. */
 	adcq	(%rsp), %rax            /* a[4]*a[5].hi.. */
-	adcq	%rdx, %rsi              /* a[5]*a[5].hi.. */
+	adcq	%rdx, %r14              /* a[5]*a[5].hi.. */
 	movq	8(%rsp), %rdx           /* reload a[0]*a[0].lo */
+	movq	8(%rsp), %rsi           /* a[0]*a[0].lo */
 	shlq	$32, %rdx               /* a[0]*a[0].lo<<       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	8(%rsp), %r14           /* a[0]*a[0].lo */
-	movq	%rsi, (%rsp)            /* spill a[5]*a[5].hi.. */
-	movq	%r10, %rsi              /* a[0]*a[1].lo.. */
-	shldq	$32, %r14, %rsi         /* (a[0]*a[0].lo).high */
-	addq	%r14, %rdx              /* a[0]*a[0].lo.. */
-	adcq	%r10, %rsi
-	addq	%r14, %rsi              /* a[0]*a[1].lo.. */
-	movq	%rax, 16(%rsp)          /* spill a[4]*a[5].hi.. */
-	movl	$0, %eax                /* 0 */
-	cmpq	%rdx, %rax              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r13, 24(%rsp)          /* spill a[3]*a[5].hi.. */
-	movq	%rdx, %r13              /* a[0]*a[0].lo.. */
-	sbbq	%rsi, %r13              /* a[0]*a[0].lo.. */
-	movq	%rbx, 32(%rsp)          /* spill a[2]*a[5].hi.. */
-	movq	%rsi, %rbx              /* a[0]*a[1].lo.. */
-	sbbq	$0, %rbx                /* a[0]*a[1].lo.. */
-	shrdq	$32, %rbx, %r13         /* (a[0]*a[0].lo..).high */
-	shrq	$32, %rbx               /* (a[0]*a[1].lo..).high */
-	addq	%rdx, %r13              /* a[0]*a[0].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rsi, %rbx              /* a[0]*a[1].lo.. */
-	movq	%r8, 40(%rsp)           /* spill a[1]*a[5].hi.. */
-	movq	$0, %r8
-	adcq	$0, %r8                 /* %v116 */
-	cmpq	%rdx, %r14
-	sbbq	%rsi, %r10
-	sbbq	%r13, %r9               /* a[0]*a[2].lo.. */
-	sbbq	%rbx, %rcx              /* a[0]*a[3].lo.. */
-	sbbq	%r8, %rbp               /* a[0]*a[4].lo.. */
+	movq	%r14, (%rsp)            /* spill a[5]*a[5].hi.. */
+	movq	%r10, %r14              /* a[0]*a[1].lo.. */
+	shldq	$32, %rsi, %r14         /* (a[0]*a[0].lo).high */
+	addq	%rsi, %rdx              /* a[0]*a[0].lo.. */
+	adcq	%r14, %r10
+	addq	%rsi, %r10              /* a[0]*a[1].lo.. */
+	movq	%rdx, %rsi              /* a[0]*a[0].lo.. */
+	shlq	$32, %rsi               /* a[0]*a[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r10, %r14              /* a[0]*a[1].lo.. */
+	shldq	$32, %rdx, %r14         /* (a[0]*a[0].lo..).high */
+	movq	%rax, 8(%rsp)           /* spill a[4]*a[5].hi.. */
+	movq	%r10, %rax              /* a[0]*a[1].lo.. */
+	shrq	$32, %rax               /* (a[0]*a[1].lo..).high */
+	movq	%r13, 16(%rsp)          /* spill a[3]*a[5].hi.. */
+	movq	%r10, %r13              /* a[0]*a[1].lo.. */
+	addq	%rsi, %r13              /* a[0]*a[1].lo.. */
+	movq	%rbx, 24(%rsp)          /* spill a[2]*a[5].hi.. */
+	movq	%rdx, %rbx              /* a[0]*a[0].lo.. */
+	adcq	%r14, %rbx              /* a[0]*a[0].lo.. */
+	movq	%r8, 32(%rsp)           /* spill a[1]*a[5].hi.. */
+	movq	%r10, %r8               /* a[0]*a[1].lo.. */
+	adcq	%rax, %r8               /* a[0]*a[1].lo.. */
+	movq	%r11, 40(%rsp)          /* spill a[0]*a[5].hi.. */
+	movq	$0, %r11
+	adcq	$0, %r11                /* %v113 */
+	cmpq	%rsi, %rdx
+	sbbq	%r14, %r13
+	sbbq	%rax, %rbx              /* a[0]*a[0].lo.. */
+	sbbq	$0, %r8                 /* a[0]*a[1].lo.. */
+	sbbq	$0, %r11                /* %v118 */
+	subq	%rbx, %r9               /* a[0]*a[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r8, %rcx               /* a[0]*a[3].lo.. */
+	sbbq	%r11, %rbp              /* a[0]*a[4].lo.. */
 	sbbq	$0, %r12                /* a[0]*a[5].lo.. */
 	sbbq	$0, %rdx                /* a[0]*a[0].lo.. */
-	sbbq	$0, %rsi                /* a[0]*a[1].lo.. */
-	movq	%r9, %r10               /* a[0]*a[2].lo.. */
-	shlq	$32, %r10               /* a[0]*a[2].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbbq	$0, %r10                /* a[0]*a[1].lo.. */
+	movq	%r9, %rax               /* a[0]*a[2].lo.. */
+	shlq	$32, %rax               /* a[0]*a[2].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rcx, %r11              /* a[0]*a[3].lo.. */
+	shldq	$32, %r9, %r11          /* (a[0]*a[2].lo..).high */
+	addq	%r9, %rax               /* a[0]*a[2].lo.. */
+	adcq	%r11, %rcx
+	addq	%r9, %rcx               /* a[0]*a[3].lo.. */
+	movq	%rax, %r11              /* a[0]*a[2].lo.. */
+	shlq	$32, %r11               /* a[0]*a[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rcx, %r9               /* a[0]*a[3].lo.. */
+	shldq	$32, %rax, %r9          /* (a[0]*a[2].lo..).high */
 	movq	%rcx, %r8               /* a[0]*a[3].lo.. */
-	shldq	$32, %r9, %r8           /* (a[0]*a[2].lo..).high */
-	addq	%r9, %r10               /* a[0]*a[2].lo.. */
-	adcq	%rcx, %r8
-	addq	%r9, %r8                /* a[0]*a[3].lo.. */
-	cmpq	%r10, %rax              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r10, %rbx              /* a[0]*a[2].lo.. */
-	sbbq	%r8, %rbx               /* a[0]*a[2].lo.. */
-	movq	%r8, %r13               /* a[0]*a[3].lo.. */
-	sbbq	$0, %r13                /* a[0]*a[3].lo.. */
-	shrdq	$32, %r13, %rbx         /* (a[0]*a[2].lo..).high */
-	shrq	$32, %r13               /* (a[0]*a[3].lo..).high */
-	addq	%r10, %rbx              /* a[0]*a[2].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
+	shrq	$32, %r8                /* (a[0]*a[3].lo..).high */
+	movq	%rcx, %rsi              /* a[0]*a[3].lo.. */
+	addq	%r11, %rsi              /* a[0]*a[3].lo.. */
+	movq	%rax, %rbx              /* a[0]*a[2].lo.. */
+	adcq	%r9, %rbx               /* a[0]*a[2].lo.. */
+	movq	%rcx, %r13              /* a[0]*a[3].lo.. */
 	adcq	%r8, %r13               /* a[0]*a[3].lo.. */
 	movq	$0, %r14
 	adcq	$0, %r14                /* %v136 */
-	cmpq	%r10, %r9
-	sbbq	%r8, %rcx
-	sbbq	%rbx, %rbp              /* a[0]*a[4].lo.. */
+	cmpq	%r11, %rax
+	sbbq	%r9, %rsi
+	sbbq	%r8, %rbx               /* a[0]*a[2].lo.. */
+	sbbq	$0, %r13                /* a[0]*a[3].lo.. */
+	sbbq	$0, %r14                /* %v141 */
+	subq	%rbx, %rbp              /* a[0]*a[4].lo..       low = rest + (q << 256) - less.split(128)[1] */
 	sbbq	%r13, %r12              /* a[0]*a[5].lo.. */
 	sbbq	%r14, %rdx              /* a[0]*a[0].lo.. */
-	sbbq	$0, %rsi                /* a[0]*a[1].lo.. */
-	sbbq	$0, %r10                /* a[0]*a[2].lo.. */
-	sbbq	$0, %r8                 /* a[0]*a[3].lo.. */
-	movq	%rbp, %r9               /* a[0]*a[4].lo.. */
-	shlq	$32, %r9                /* a[0]*a[4].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r12, %rcx              /* a[0]*a[5].lo.. */
-	shldq	$32, %rbp, %rcx         /* (a[0]*a[4].lo..).high */
-	addq	%rbp, %r9               /* a[0]*a[4].lo.. */
-	adcq	%r12, %rcx
-	addq	%rbp, %rcx              /* a[0]*a[5].lo.. */
-	cmpq	%r9, %rax               /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r9, %rax               /* a[0]*a[4].lo.. */
-	sbbq	%rcx, %rax              /* a[0]*a[4].lo.. */
-	movq	%rcx, %rbx              /* a[0]*a[5].lo.. */
-	sbbq	$0, %rbx                /* a[0]*a[5].lo.. */
-	shrdq	$32, %rbx, %rax         /* (a[0]*a[4].lo..).high */
-	shrq	$32, %rbx               /* (a[0]*a[5].lo..).high */
-	addq	%r9, %rax               /* a[0]*a[4].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rcx, %rbx              /* a[0]*a[5].lo.. */
-	movq	$0, %r13
-	adcq	$0, %r13                /* %v156 */
-	cmpq	%r9, %rbp
-	sbbq	%rcx, %r12
-	sbbq	%rax, %rdx              /* a[0]*a[0].lo.. */
-	sbbq	%rbx, %rsi              /* a[0]*a[1].lo.. */
-	sbbq	%r13, %r10              /* a[0]*a[2].lo.. */
-	sbbq	$0, %r8                 /* a[0]*a[3].lo.. */
-	sbbq	$0, %r9                 /* a[0]*a[4].lo.. */
-	sbbq	$0, %rcx                /* a[0]*a[5].lo.. */
-	addq	%r11, %rdx              /* a[0]*a[0].lo..       return (low + high).reduce_once(P) */
-	adcq	40(%rsp), %rsi          /* a[0]*a[1].lo.. */
-	adcq	32(%rsp), %r10          /* a[0]*a[2].lo.. */
-	adcq	24(%rsp), %r8           /* a[0]*a[3].lo.. */
-	adcq	16(%rsp), %r9           /* a[0]*a[4].lo.. */
-	adcq	(%rsp), %rcx            /* a[0]*a[5].lo.. */
-	movq	$0, %rax
-	adcq	$0, %rax                /* %v171 */
-	movl	$0xffffffff, %r11d      /* 0xffffffff */
-	movq	%rdx, %rbx              /* a[0]*a[0].lo.. */
-	subq	%r11, %rbx              /* a[0]*a[0].lo.. */
-	movabsq	$0xffffffff00000000, %r11 /* 0xffffffff00000000 */
-	movq	%rsi, %rbp              /* a[0]*a[1].lo.. */
-	sbbq	%r11, %rbp              /* a[0]*a[1].lo.. */
-	movq	%r10, %r11              /* a[0]*a[2].lo.. */
-	sbbq	$-2, %r11               /* a[0]*a[2].lo.. */
-	movq	%r8, %r12               /* a[0]*a[3].lo.. */
-	sbbq	$-1, %r12               /* a[0]*a[3].lo.. */
-	movq	%r9, %r13               /* a[0]*a[4].lo.. */
+	sbbq	$0, %r10                /* a[0]*a[1].lo.. */
+	sbbq	$0, %rax                /* a[0]*a[2].lo.. */
+	sbbq	$0, %rcx                /* a[0]*a[3].lo.. */
+	movq	%rbp, %r11              /* a[0]*a[4].lo.. */
+	shlq	$32, %r11               /* a[0]*a[4].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r12, %r9               /* a[0]*a[5].lo.. */
+	shldq	$32, %rbp, %r9          /* (a[0]*a[4].lo..).high */
+	addq	%rbp, %r11              /* a[0]*a[4].lo.. */
+	adcq	%r9, %r12
+	addq	%rbp, %r12              /* a[0]*a[5].lo.. */
+	movq	%r11, %r9               /* a[0]*a[4].lo.. */
+	shlq	$32, %r9                /* a[0]*a[4].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r12, %r8               /* a[0]*a[5].lo.. */
+	shldq	$32, %r11, %r8          /* (a[0]*a[4].lo..).high */
+	movq	%r12, %rsi              /* a[0]*a[5].lo.. */
+	shrq	$32, %rsi               /* (a[0]*a[5].lo..).high */
+	movq	%r12, %rbx              /* a[0]*a[5].lo.. */
+	addq	%r9, %rbx               /* a[0]*a[5].lo.. */
+	movq	%r11, %rbp              /* a[0]*a[4].lo.. */
+	adcq	%r8, %rbp               /* a[0]*a[4].lo.. */
+	movq	%r12, %r13              /* a[0]*a[5].lo.. */
+	adcq	%rsi, %r13              /* a[0]*a[5].lo.. */
+	movq	$0, %r14
+	adcq	$0, %r14                /* %v159 */
+	cmpq	%r9, %r11
+	sbbq	%r8, %rbx
+	sbbq	%rsi, %rbp              /* a[0]*a[4].lo.. */
+	sbbq	$0, %r13                /* a[0]*a[5].lo.. */
+	sbbq	$0, %r14                /* %v164 */
+	subq	%rbp, %rdx              /* a[0]*a[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r13, %r10              /* a[0]*a[1].lo.. */
+	sbbq	%r14, %rax              /* a[0]*a[2].lo.. */
+	sbbq	$0, %rcx                /* a[0]*a[3].lo.. */
+	sbbq	$0, %r11                /* a[0]*a[4].lo.. */
+	sbbq	$0, %r12                /* a[0]*a[5].lo.. */
+	addq	40(%rsp), %rdx          /* a[0]*a[0].lo..       return (low + high).reduce_once(P) */
+	adcq	32(%rsp), %r10          /* a[0]*a[1].lo.. */
+	adcq	24(%rsp), %rax          /* a[0]*a[2].lo.. */
+	adcq	16(%rsp), %rcx          /* a[0]*a[3].lo.. */
+	adcq	8(%rsp), %r11           /* a[0]*a[4].lo.. */
+	adcq	(%rsp), %r12            /* a[0]*a[5].lo.. */
+	movq	$0, %r9
+	adcq	$0, %r9                 /* %v177 */
+	movl	$0xffffffff, %r8d       /* 0xffffffff */
+	movq	%rdx, %rsi              /* a[0]*a[0].lo.. */
+	subq	%r8, %rsi               /* a[0]*a[0].lo.. */
+	movabsq	$0xffffffff00000000, %r8 /* 0xffffffff00000000 */
+	movq	%r10, %rbx              /* a[0]*a[1].lo.. */
+	sbbq	%r8, %rbx               /* a[0]*a[1].lo.. */
+	movq	%rax, %r8               /* a[0]*a[2].lo.. */
+	sbbq	$-2, %r8                /* a[0]*a[2].lo.. */
+	movq	%rcx, %rbp              /* a[0]*a[3].lo.. */
+	sbbq	$-1, %rbp               /* a[0]*a[3].lo.. */
+	movq	%r11, %r13              /* a[0]*a[4].lo.. */
 	sbbq	$-1, %r13               /* a[0]*a[4].lo.. */
-	movq	%rcx, %r14              /* a[0]*a[5].lo.. */
+	movq	%r12, %r14              /* a[0]*a[5].lo.. */
 	sbbq	$-1, %r14               /* a[0]*a[5].lo.. */
-	sbbq	$0, %rax
-	cmovcq	%rdx, %rbx              /* %v182 */
-	cmovcq	%rsi, %rbp              /* %v183 */
-	cmovcq	%r10, %r11              /* %v184 */
-	cmovcq	%r8, %r12               /* %v185 */
-	cmovcq	%r9, %r13               /* %v186 */
-	cmovcq	%rcx, %r14              /* %v187 */
-	movq	%rbx, (%rdi)            /*                      def sqr(a: element) -> element: */
-	movq	%rbp, 8(%rdi)
-	movq	%r11, 16(%rdi)
-	movq	%r12, 24(%rdi)
+	sbbq	$0, %r9
+	cmovcq	%rdx, %rsi              /* %v188 */
+	cmovcq	%r10, %rbx              /* %v189 */
+	cmovcq	%rax, %r8               /* %v190 */
+	cmovcq	%rcx, %rbp              /* %v191 */
+	cmovcq	%r11, %r13              /* %v192 */
+	cmovcq	%r12, %r14              /* %v193 */
+	movq	%rsi, (%rdi)            /*                      def sqr(a: element) -> element: */
+	movq	%rbx, 8(%rdi)
+	movq	%r8, 16(%rdi)
+	movq	%rbp, 24(%rdi)
 	movq	%r13, 32(%rdi)
 	movq	%r14, 40(%rdi)
 	addq	$88, %rsp
@@ -796,58 +829,59 @@ SYMBOL(p384_square_n):
 	testq	%rdx, %rdx
 	jz	LOCAL(square_n_none)
 	movq	%rdx, 8(%rsp)           /* keep n */
-	movq	%r10, %r14              /* s1 */
+	movq	%r10, %r15              /* a[1] */
+	movq	%rax, %r14              /* s0 */
 LOCAL(square_n_loop3):
-	movq	%rax, %r10              /* s0 */
-	mulq	%r14                    /* rdx=s0*s1.hi rax=s0*s1.lo return reduced(a.value * a.value) */
-	movq	%rax, %rsi              /* s0*s1.lo */
-	movq	%r10, %rax              /* s0 */
-	movq	%rdx, %rdi              /* s0*s1.hi */
+	movq	%r14, %rax              /* s0 */
+	mulq	%r15                    /* rdx=s0*s1.hi rax=s0*s1.lo return reduced(a.value * a.value) */
+	movq	%rax, %r10              /* s0*s1.lo */
+	movq	%r14, %rax              /* s0 */
+	movq	%rdx, %rsi              /* s0*s1.hi */
 	mulq	%r11                    /* rdx=s0*s2.hi rax=s0*s2.lo */
-	movq	%rax, %rbx              /* s0*s2.lo */
-	movq	%r10, %rax              /* s0 */
-	movq	%rdx, %rbp              /* s0*s2.hi */
+	movq	%rax, %rdi              /* s0*s2.lo */
+	movq	%r14, %rax              /* s0 */
+	movq	%rdx, %rbx              /* s0*s2.hi */
 	mulq	%r9                     /* rdx=s0*s3.hi rax=s0*s3.lo */
-	movq	%rax, %r12              /* s0*s3.lo */
-	movq	%r10, %rax              /* s0 */
-	movq	%rdx, %r13              /* s0*s3.hi */
+	movq	%rax, %rbp              /* s0*s3.lo */
+	movq	%r14, %rax              /* s0 */
+	movq	%rdx, %r12              /* s0*s3.hi */
 	mulq	%r8                     /* rdx=s0*s4.hi rax=s0*s4.lo */
-	movq	%rax, %r15              /* s0*s4.lo */
-	movq	%r10, %rax              /* s0 */
+	movq	%rax, %r13              /* s0*s4.lo */
+	movq	%r14, %rax              /* s0 */
 	movq	%rdx, 16(%rsp)          /* spill s0*s4.hi */
 	mulq	%rcx                    /* rdx=s0*s5.hi rax=s0*s5.lo */
-	addq	%rdi, %rbx              /* s0*s2.lo.. */
-	adcq	%rbp, %r12              /* s0*s3.lo.. */
-	adcq	%r13, %r15              /* s0*s4.lo.. */
+	addq	%rsi, %rdi              /* s0*s2.lo.. */
+	adcq	%rbx, %rbp              /* s0*s3.lo.. */
+	adcq	%r12, %r13              /* s0*s4.lo.. */
 	adcq	16(%rsp), %rax          /* s0*s5.lo.. */
 	adcq	$0, %rdx                /* s0*s5.hi.. */
-	movq	%rax, %rdi              /* s0*s5.lo.. */
-	movq	%r14, %rax              /* s1 */
-	movq	%rdx, %rbp              /* s0*s5.hi.. */
+	movq	%rax, %rsi              /* s0*s5.lo.. */
+	movq	%r15, %rax              /* s1 */
+	movq	%rdx, %rbx              /* s0*s5.hi.. */
 	mulq	%r11                    /* rdx=s1*s2.hi rax=s1*s2.lo */
-	movq	%rax, %r13              /* s1*s2.lo */
-	movq	%r14, %rax              /* s1 */
+	movq	%rax, %r12              /* s1*s2.lo */
+	movq	%r15, %rax              /* s1 */
 	movq	%rdx, 16(%rsp)          /* spill s1*s2.hi */
 	mulq	%r9                     /* rdx=s1*s3.hi rax=s1*s3.lo */
 	movq	%rax, 24(%rsp)          /* spill s1*s3.lo */
-	movq	%r14, %rax              /* s1 */
+	movq	%r15, %rax              /* s1 */
 	movq	%rdx, 32(%rsp)          /* spill s1*s3.hi */
 	mulq	%r8                     /* rdx=s1*s4.hi rax=s1*s4.lo */
 	movq	%rax, 40(%rsp)          /* spill s1*s4.lo */
-	movq	%r14, %rax              /* s1 */
+	movq	%r15, %rax              /* s1 */
 	movq	%rdx, 48(%rsp)          /* spill s1*s4.hi */
 	mulq	%rcx                    /* rdx=s1*s5.hi rax=s1*s5.lo */
-	addq	%r13, %r12              /* s0*s3.lo.. */
-	adcq	24(%rsp), %r15          /* s0*s4.lo.. */
-	adcq	40(%rsp), %rdi          /* s0*s5.lo.. */
-	adcq	%rax, %rbp              /* s0*s5.hi.. */
+	addq	%r12, %rbp              /* s0*s3.lo.. */
+	adcq	24(%rsp), %r13          /* s0*s4.lo.. */
+	adcq	40(%rsp), %rsi          /* s0*s5.lo.. */
+	adcq	%rax, %rbx              /* s0*s5.hi.. */
 	adcq	$0, %rdx                /* s1*s5.hi.. */
-	addq	16(%rsp), %r15          /* s0*s4.lo.. */
-	adcq	32(%rsp), %rdi          /* s0*s5.lo.. */
-	adcq	48(%rsp), %rbp          /* s0*s5.hi.. */
+	addq	16(%rsp), %r13          /* s0*s4.lo.. */
+	adcq	32(%rsp), %rsi          /* s0*s5.lo.. */
+	adcq	48(%rsp), %rbx          /* s0*s5.hi.. */
 	adcq	$0, %rdx                /* s1*s5.hi.. */
 	movq	%r11, %rax              /* s2 */
-	movq	%rdx, %r13              /* s1*s5.hi.. */
+	movq	%rdx, %r12              /* s1*s5.hi.. */
 	mulq	%r9                     /* rdx=s2*s3.hi rax=s2*s3.lo */
 	movq	%rax, 16(%rsp)          /* spill s2*s3.lo */
 	movq	%r11, %rax              /* s2 */
@@ -857,12 +891,12 @@ LOCAL(square_n_loop3):
 	movq	%r11, %rax              /* s2 */
 	movq	%rdx, 40(%rsp)          /* spill s2*s4.hi */
 	mulq	%rcx                    /* rdx=s2*s5.hi rax=s2*s5.lo */
-	addq	16(%rsp), %rdi          /* s0*s5.lo.. */
-	adcq	32(%rsp), %rbp          /* s0*s5.hi.. */
-	adcq	%rax, %r13              /* s1*s5.hi.. */
+	addq	16(%rsp), %rsi          /* s0*s5.lo.. */
+	adcq	32(%rsp), %rbx          /* s0*s5.hi.. */
+	adcq	%rax, %r12              /* s1*s5.hi.. */
 	adcq	$0, %rdx                /* s2*s5.hi.. */
-	addq	24(%rsp), %rbp          /* s0*s5.hi.. */
-	adcq	40(%rsp), %r13          /* s1*s5.hi.. */
+	addq	24(%rsp), %rbx          /* s0*s5.hi.. */
+	adcq	40(%rsp), %r12          /* s1*s5.hi.. */
 	adcq	$0, %rdx                /* s2*s5.hi.. */
 	movq	%r9, %rax               /* s3 */
 	movq	%rdx, 16(%rsp)          /* spill s2*s5.hi.. */
@@ -871,7 +905,7 @@ LOCAL(square_n_loop3):
 	movq	%r9, %rax               /* s3 */
 	movq	%rdx, 32(%rsp)          /* spill s3*s4.hi */
 	mulq	%rcx                    /* rdx=s3*s5.hi rax=s3*s5.lo */
-	addq	24(%rsp), %r13          /* s1*s5.hi.. */
+	addq	24(%rsp), %r12          /* s1*s5.hi.. */
 	adcq	16(%rsp), %rax          /* s2*s5.hi.. */
 	adcq	$0, %rdx                /* s3*s5.hi.. */
 	addq	32(%rsp), %rax          /* s2*s5.hi.. */
@@ -882,30 +916,30 @@ LOCAL(square_n_loop3):
 	mulq	%rcx                    /* s4*s5.hi */
 	addq	24(%rsp), %rax          /* s3*s5.hi.. */
 	adcq	$0, %rdx                /* s4*s5.hi.. */
-	addq	%rsi, %rsi              /* s0*s1.lo.. */
-	adcq	%rbx, %rbx              /* s0*s2.lo.. */
-	adcq	%r12, %r12              /* s0*s3.lo.. */
-	adcq	%r15, %r15              /* s0*s4.lo.. */
-	adcq	%rdi, %rdi              /* s0*s5.lo.. */
-	adcq	%rbp, %rbp              /* s0*s5.hi.. */
-	adcq	%r13, %r13              /* s1*s5.hi.. */
-	movq	%r13, 24(%rsp)          /* spill s1*s5.hi.. */
-	movq	16(%rsp), %r13          /* reload s2*s5.hi.. */
-	adcq	16(%rsp), %r13          /* s2*s5.hi.. */
+	addq	%r10, %r10              /* s0*s1.lo.. */
+	adcq	%rdi, %rdi              /* s0*s2.lo.. */
+	adcq	%rbp, %rbp              /* s0*s3.lo.. */
+	adcq	%r13, %r13              /* s0*s4.lo.. */
+	adcq	%rsi, %rsi              /* s0*s5.lo.. */
+	adcq	%rbx, %rbx              /* s0*s5.hi.. */
+	adcq	%r12, %r12              /* s1*s5.hi.. */
+	movq	%r12, 24(%rsp)          /* spill s1*s5.hi.. */
+	movq	16(%rsp), %r12          /* reload s2*s5.hi.. */
+	adcq	16(%rsp), %r12          /* s2*s5.hi.. */
 	adcq	%rax, %rax              /* s3*s5.hi.. */
 	adcq	%rdx, %rdx              /* s4*s5.hi.. */
 	movq	%rdx, 16(%rsp)          /* spill s4*s5.hi.. */
 	movq	$0, %rdx
-	adcq	$0, %rdx                /* carry */
+	adcq	$0, %rdx                /* %v84 */
 	movq	%rax, 32(%rsp)          /* spill s3*s5.hi.. */
-	movq	%r10, %rax              /* s0 */
-	movq	%rdx, 40(%rsp)          /* spill carry */
-	mulq	%r10                    /* rdx=s0*s0.hi rax=s0*s0.lo */
-	movq	%rax, %r10              /* s0*s0.lo */
-	movq	%r14, %rax              /* s1 */
+	movq	%r14, %rax              /* s0 */
+	movq	%rdx, 40(%rsp)          /* spill %v84 */
+	mulq	%r14                    /* rdx=s0*s0.hi rax=s0*s0.lo */
+	movq	%rax, %r14              /* s0*s0.lo */
+	movq	%r15, %rax              /* s1 */
 	movq	%rdx, 48(%rsp)          /* spill s0*s0.hi */
-	mulq	%r14                    /* rdx=s1*s1.hi rax=s1*s1.lo */
-	movq	%rax, %r14              /* s1*s1.lo */
+	mulq	%r15                    /* rdx=s1*s1.hi rax=s1*s1.lo */
+	movq	%rax, %r15              /* s1*s1.lo */
 	movq	%r11, %rax              /* s2 */
 	movq	%rdx, 56(%rsp)          /* spill s1*s1.hi */
 	mulq	%r11                    /* rdx=s2*s2.hi rax=s2*s2.lo */
@@ -921,150 +955,162 @@ LOCAL(square_n_loop3):
 	movq	%rcx, %rax              /* s5 */
 	movq	%rdx, 80(%rsp)          /* spill s4*s4.hi */
 	mulq	%rcx                    /* rdx=s5*s5.hi rax=s5*s5.lo */
-	cmpq	$1, 40(%rsp)
-	movq	$1, %rcx
-	sbbq	$0, %rcx                /* %v98 */
-	addq	48(%rsp), %rsi          /* s0*s1.lo.. */
-	adcq	%r14, %rbx              /* s0*s2.lo.. */
-	adcq	56(%rsp), %r12          /* s0*s3.lo.. */
-	adcq	%r11, %r15              /* s0*s4.lo.. */
-	adcq	64(%rsp), %rdi          /* s0*s5.lo.. */
-	adcq	%r9, %rbp               /* s0*s5.hi.. */
+	addq	48(%rsp), %r10          /* s0*s1.lo.. */
+	adcq	%r15, %rdi              /* s0*s2.lo.. */
+	adcq	56(%rsp), %rbp          /* s0*s3.lo.. */
+	adcq	%r11, %r13              /* s0*s4.lo.. */
 	movq	24(%rsp), %r11          /* reload s1*s5.hi.. */
-	adcq	72(%rsp), %r11          /* s1*s5.hi.. */
-	adcq	%r8, %r13               /* s2*s5.hi.. */
+	adcq	64(%rsp), %rsi          /* s0*s5.lo.. */
+	adcq	%r9, %rbx               /* s0*s5.hi.. */
 	movq	32(%rsp), %r9           /* reload s3*s5.hi.. */
+	adcq	72(%rsp), %r11          /* s1*s5.hi.. */
+	adcq	%r8, %r12               /* s2*s5.hi.. */
 	adcq	80(%rsp), %r9           /* s3*s5.hi.. */
 	adcq	16(%rsp), %rax          /* s4*s5.hi.. */
-	adcq	%rdx, %rcx              /* s5*s5.hi.. */
-	movq	%r10, %rdx              /* s0*s0.lo */
-	shlq	$32, %rdx               /* s0*s0.lo<<           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rsi, %r8               /* s0*s1.lo.. */
-	shldq	$32, %r10, %r8          /* (s0*s0.lo).high */
-	addq	%r10, %rdx              /* s0*s0.lo.. */
-	adcq	%rsi, %r8
-	addq	%r10, %r8               /* s0*s1.lo.. */
-	movl	$0, %r14d               /* 0 */
-	cmpq	%rdx, %r14              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%rcx, 16(%rsp)          /* spill s5*s5.hi.. */
-	movq	%rdx, %rcx              /* s0*s0.lo.. */
-	sbbq	%r8, %rcx               /* s0*s0.lo.. */
+	adcq	40(%rsp), %rdx          /* s5*s5.hi.. */
+	movq	%r14, %rcx              /* s0*s0.lo */
+	shlq	$32, %rcx               /* s0*s0.lo<<           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r10, %r8               /* s0*s1.lo.. */
+	shldq	$32, %r14, %r8          /* (s0*s0.lo).high */
+	addq	%r14, %rcx              /* s0*s0.lo.. */
+	adcq	%r8, %r10
+	addq	%r14, %r10              /* s0*s1.lo.. */
+	movq	%rcx, %r8               /* s0*s0.lo.. */
+	shlq	$32, %r8                /* s0*s0.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r10, %r14              /* s0*s1.lo.. */
+	shldq	$32, %rcx, %r14         /* (s0*s0.lo..).high */
+	movq	%r10, %r15              /* s0*s1.lo.. */
+	shrq	$32, %r15               /* (s0*s1.lo..).high */
+	movq	%rdx, 16(%rsp)          /* spill s5*s5.hi.. */
+	movq	%r10, %rdx              /* s0*s1.lo.. */
+	addq	%r8, %rdx               /* s0*s1.lo.. */
 	movq	%rax, 24(%rsp)          /* spill s4*s5.hi.. */
-	movq	%r8, %rax               /* s0*s1.lo.. */
-	sbbq	$0, %rax                /* s0*s1.lo.. */
-	shrdq	$32, %rax, %rcx         /* (s0*s0.lo..).high */
-	shrq	$32, %rax               /* (s0*s1.lo..).high */
-	addq	%rdx, %rcx              /* s0*s0.lo..           low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r8, %rax               /* s0*s1.lo.. */
+	movq	%rcx, %rax              /* s0*s0.lo.. */
+	adcq	%r14, %rax              /* s0*s0.lo.. */
 	movq	%r9, 32(%rsp)           /* spill s3*s5.hi.. */
-	movq	$0, %r9
-	adcq	$0, %r9                 /* %v123 */
-	cmpq	%rdx, %r10
-	sbbq	%r8, %rsi
-	sbbq	%rcx, %rbx              /* s0*s2.lo.. */
-	sbbq	%rax, %r12              /* s0*s3.lo.. */
-	sbbq	%r9, %r15               /* s0*s4.lo.. */
-	sbbq	$0, %rdi                /* s0*s5.lo.. */
-	sbbq	$0, %rdx                /* s0*s0.lo.. */
-	sbbq	$0, %r8                 /* s0*s1.lo.. */
-	movq	%rbx, %r10              /* s0*s2.lo.. */
-	shlq	$32, %r10               /* s0*s2.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r12, %rsi              /* s0*s3.lo.. */
-	shldq	$32, %rbx, %rsi         /* (s0*s2.lo..).high */
-	addq	%rbx, %r10              /* s0*s2.lo.. */
-	adcq	%r12, %rsi
-	addq	%rbx, %rsi              /* s0*s3.lo.. */
-	cmpq	%r10, %r14              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r10, %rax              /* s0*s2.lo.. */
-	sbbq	%rsi, %rax              /* s0*s2.lo.. */
-	movq	%rsi, %r9               /* s0*s3.lo.. */
-	sbbq	$0, %r9                 /* s0*s3.lo.. */
-	shrdq	$32, %r9, %rax          /* (s0*s2.lo..).high */
-	shrq	$32, %r9                /* (s0*s3.lo..).high */
-	addq	%r10, %rax              /* s0*s2.lo..           low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rsi, %r9               /* s0*s3.lo.. */
-	movq	$0, %rcx
-	adcq	$0, %rcx                /* %v143 */
-	cmpq	%r10, %rbx
-	sbbq	%rsi, %r12
-	sbbq	%rax, %r15              /* s0*s4.lo.. */
-	sbbq	%r9, %rdi               /* s0*s5.lo.. */
-	sbbq	%rcx, %rdx              /* s0*s0.lo.. */
-	sbbq	$0, %r8                 /* s0*s1.lo.. */
-	sbbq	$0, %r10                /* s0*s2.lo.. */
-	sbbq	$0, %rsi                /* s0*s3.lo.. */
-	movq	%r15, %rbx              /* s0*s4.lo.. */
-	shlq	$32, %rbx               /* s0*s4.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rdi, %r12              /* s0*s5.lo.. */
-	shldq	$32, %r15, %r12         /* (s0*s4.lo..).high */
-	addq	%r15, %rbx              /* s0*s4.lo.. */
-	adcq	%rdi, %r12
-	addq	%r15, %r12              /* s0*s5.lo.. */
-	cmpq	%rbx, %r14              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%rbx, %rax              /* s0*s4.lo.. */
-	sbbq	%r12, %rax              /* s0*s4.lo.. */
-	movq	%r12, %r9               /* s0*s5.lo.. */
-	sbbq	$0, %r9                 /* s0*s5.lo.. */
-	shrdq	$32, %r9, %rax          /* (s0*s4.lo..).high */
-	shrq	$32, %r9                /* (s0*s5.lo..).high */
-	addq	%rbx, %rax              /* s0*s4.lo..           low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r12, %r9               /* s0*s5.lo.. */
-	movq	$0, %rcx
-	adcq	$0, %rcx                /* %v163 */
-	cmpq	%rbx, %r15
-	sbbq	%r12, %rdi
-	sbbq	%rax, %rdx              /* s0*s0.lo.. */
-	sbbq	%r9, %r8                /* s0*s1.lo.. */
-	sbbq	%rcx, %r10              /* s0*s2.lo.. */
-	sbbq	$0, %rsi                /* s0*s3.lo.. */
-	sbbq	$0, %rbx                /* s0*s4.lo.. */
-	sbbq	$0, %r12                /* s0*s5.lo.. */
-	addq	%rbp, %rdx              /* s0*s0.lo..           return (low + high).reduce_once(P) */
-	adcq	%r11, %r8               /* s0*s1.lo.. */
-	adcq	%r13, %r10              /* s0*s2.lo.. */
-	adcq	32(%rsp), %rsi          /* s0*s3.lo.. */
-	adcq	24(%rsp), %rbx          /* s0*s4.lo.. */
-	adcq	16(%rsp), %r12          /* s0*s5.lo.. */
+	movq	%r10, %r9               /* s0*s1.lo.. */
+	adcq	%r15, %r9               /* s0*s1.lo.. */
+	movq	%r12, 40(%rsp)          /* spill s2*s5.hi.. */
+	movq	$0, %r12
+	adcq	$0, %r12                /* %v120 */
+	cmpq	%r8, %rcx
+	sbbq	%r14, %rdx
+	sbbq	%r15, %rax              /* s0*s0.lo.. */
+	sbbq	$0, %r9                 /* s0*s1.lo.. */
+	sbbq	$0, %r12                /* %v125 */
+	subq	%rax, %rdi              /* s0*s2.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r9, %rbp               /* s0*s3.lo.. */
+	sbbq	%r12, %r13              /* s0*s4.lo.. */
+	sbbq	$0, %rsi                /* s0*s5.lo.. */
+	sbbq	$0, %rcx                /* s0*s0.lo.. */
+	sbbq	$0, %r10                /* s0*s1.lo.. */
+	movq	%rdi, %rax              /* s0*s2.lo.. */
+	shlq	$32, %rax               /* s0*s2.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rbp, %r9               /* s0*s3.lo.. */
+	shldq	$32, %rdi, %r9          /* (s0*s2.lo..).high */
+	addq	%rdi, %rax              /* s0*s2.lo.. */
+	adcq	%r9, %rbp
+	addq	%rdi, %rbp              /* s0*s3.lo.. */
+	movq	%rax, %r9               /* s0*s2.lo.. */
+	shlq	$32, %r9                /* s0*s2.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rbp, %r8               /* s0*s3.lo.. */
+	shldq	$32, %rax, %r8          /* (s0*s2.lo..).high */
+	movq	%rbp, %rdx              /* s0*s3.lo.. */
+	shrq	$32, %rdx               /* (s0*s3.lo..).high */
+	movq	%rbp, %rdi              /* s0*s3.lo.. */
+	addq	%r9, %rdi               /* s0*s3.lo.. */
+	movq	%rax, %r12              /* s0*s2.lo.. */
+	adcq	%r8, %r12               /* s0*s2.lo.. */
+	movq	%rbp, %r14              /* s0*s3.lo.. */
+	adcq	%rdx, %r14              /* s0*s3.lo.. */
+	movq	$0, %r15
+	adcq	$0, %r15                /* %v143 */
+	cmpq	%r9, %rax
+	sbbq	%r8, %rdi
+	sbbq	%rdx, %r12              /* s0*s2.lo.. */
+	sbbq	$0, %r14                /* s0*s3.lo.. */
+	sbbq	$0, %r15                /* %v148 */
+	subq	%r12, %r13              /* s0*s4.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %rsi              /* s0*s5.lo.. */
+	sbbq	%r15, %rcx              /* s0*s0.lo.. */
+	sbbq	$0, %r10                /* s0*s1.lo.. */
+	sbbq	$0, %rax                /* s0*s2.lo.. */
+	sbbq	$0, %rbp                /* s0*s3.lo.. */
+	movq	%r13, %rdx              /* s0*s4.lo.. */
+	shlq	$32, %rdx               /* s0*s4.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rsi, %r9               /* s0*s5.lo.. */
+	shldq	$32, %r13, %r9          /* (s0*s4.lo..).high */
+	addq	%r13, %rdx              /* s0*s4.lo.. */
+	adcq	%r9, %rsi
+	addq	%r13, %rsi              /* s0*s5.lo.. */
+	movq	%rdx, %r9               /* s0*s4.lo.. */
+	shlq	$32, %r9                /* s0*s4.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rsi, %r8               /* s0*s5.lo.. */
+	shldq	$32, %rdx, %r8          /* (s0*s4.lo..).high */
+	movq	%rsi, %rdi              /* s0*s5.lo.. */
+	shrq	$32, %rdi               /* (s0*s5.lo..).high */
+	movq	%rsi, %r12              /* s0*s5.lo.. */
+	addq	%r9, %r12               /* s0*s5.lo.. */
+	movq	%rdx, %r13              /* s0*s4.lo.. */
+	adcq	%r8, %r13               /* s0*s4.lo.. */
+	movq	%rsi, %r14              /* s0*s5.lo.. */
+	adcq	%rdi, %r14              /* s0*s5.lo.. */
+	movq	$0, %r15
+	adcq	$0, %r15                /* %v166 */
+	cmpq	%r9, %rdx
+	sbbq	%r8, %r12
+	sbbq	%rdi, %r13              /* s0*s4.lo.. */
+	sbbq	$0, %r14                /* s0*s5.lo.. */
+	sbbq	$0, %r15                /* %v171 */
+	subq	%r13, %rcx              /* s0*s0.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %r10              /* s0*s1.lo.. */
+	sbbq	%r15, %rax              /* s0*s2.lo.. */
+	sbbq	$0, %rbp                /* s0*s3.lo.. */
+	sbbq	$0, %rdx                /* s0*s4.lo.. */
+	sbbq	$0, %rsi                /* s0*s5.lo.. */
+	addq	%rcx, %rbx              /* s0*s0.lo..           return (low + high).reduce_once(P) */
+	adcq	%r11, %r10              /* s0*s1.lo.. */
+	adcq	40(%rsp), %rax          /* s0*s2.lo.. */
+	adcq	32(%rsp), %rbp          /* s0*s3.lo.. */
+	adcq	24(%rsp), %rdx          /* s0*s4.lo.. */
+	adcq	16(%rsp), %rsi          /* s0*s5.lo.. */
 	movq	$0, %rdi
-	adcq	$0, %rdi                /* %v178 */
-	movl	$0xffffffff, %eax       /* 0xffffffff */
-	movq	%rdx, %rbp              /* s0*s0.lo.. */
-	subq	%rax, %rbp              /* s0*s0.lo.. */
+	adcq	$0, %rdi                /* %v184 */
+	movl	$0xffffffff, %r12d      /* 0xffffffff */
+	movq	%rbx, %r14              /* s0*s0.lo.. */
+	subq	%r12, %r14              /* s0*s0.lo.. */
 	movabsq	$0xffffffff00000000, %r13 /* 0xffffffff00000000 */
-	movq	%r8, %r15               /* s0*s1.lo.. */
+	movq	%r10, %r15              /* s0*s1.lo.. */
 	sbbq	%r13, %r15              /* s0*s1.lo.. */
-	movq	%r10, %r11              /* s0*s2.lo.. */
+	movq	%rax, %r11              /* s0*s2.lo.. */
 	sbbq	$-2, %r11               /* s0*s2.lo.. */
-	movq	%rsi, %r9               /* s0*s3.lo.. */
+	movq	%rbp, %r9               /* s0*s3.lo.. */
 	sbbq	$-1, %r9                /* s0*s3.lo.. */
-	movq	%rbx, %rcx              /* s0*s4.lo.. */
-	sbbq	$-1, %rcx               /* s0*s4.lo.. */
-	movq	%r12, %rax              /* s0*s5.lo.. */
-	sbbq	$-1, %rax               /* s0*s5.lo.. */
+	movq	%rdx, %r8               /* s0*s4.lo.. */
+	sbbq	$-1, %r8                /* s0*s4.lo.. */
+	movq	%rsi, %rcx              /* s0*s5.lo.. */
+	sbbq	$-1, %rcx               /* s0*s5.lo.. */
 	sbbq	$0, %rdi
-	cmovcq	%rdx, %rbp              /* %v189 */
-	cmovcq	%r8, %r15               /* %v190 */
-	cmovcq	%r10, %r11              /* %v191 */
-	cmovcq	%rsi, %r9               /* %v192 */
-	cmovcq	%rbx, %rcx              /* %v193 */
-	cmovcq	%r12, %rax              /* %v194 */
-	movq	%r15, %r14              /* %v190 */
-	movq	%rcx, %r8               /* %v193 */
-	movq	%rax, %rcx              /* %v194 */
-	movq	%rbp, %rax              /* %v189 */
+	cmovcq	%rbx, %r14              /* %v195 */
+	cmovcq	%r10, %r15              /* %v196 */
+	cmovcq	%rax, %r11              /* %v197 */
+	cmovcq	%rbp, %r9               /* %v198 */
+	cmovcq	%rdx, %r8               /* %v199 */
+	cmovcq	%rsi, %rcx              /* %v200 */
 	decq	8(%rsp)
 	jnz	LOCAL(square_n_loop3)
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
-	movq	%r10, %r14              /* a[1] */
+	movq	%rax, %r14              /* a[0] */
+	movq	%r10, %r15              /* a[1] */
 LOCAL(square_n_join2):
-	movq	(%rsp), %r10            /* out */
-	movq	%rax, (%r10)            /*                      return repeat(n, sqr, a) */
-	movq	%r14, 8(%r10)
-	movq	%r11, 16(%r10)
-	movq	%r9, 24(%r10)
-	movq	%r8, 32(%r10)
-	movq	%rcx, 40(%r10)
+	movq	(%rsp), %rax            /* out */
+	movq	%r14, (%rax)            /*                      return repeat(n, sqr, a) */
+	movq	%r15, 8(%rax)
+	movq	%r11, 16(%rax)
+	movq	%r9, 24(%rax)
+	movq	%r8, 32(%rax)
+	movq	%rcx, 40(%rax)
 	addq	$88, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -1259,16 +1305,16 @@ SYMBOL(p384_add):
 	.cfi_def_cfa_offset 48
 	.cfi_offset %r14, -48
 	movq	(%rsi), %rax            /* a[0] */
-	addq	(%rdx), %rax            /* a[0]..               return (a.value + b.value).reduce_once(P) */
 	movq	8(%rsi), %r10           /* a[1] */
-	adcq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	adcq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
-	adcq	24(%rdx), %r9           /* a[3].. */
 	movq	32(%rsi), %r8           /* a[4] */
-	adcq	32(%rdx), %r8           /* a[4].. */
 	movq	40(%rsi), %rcx          /* a[5] */
+	addq	(%rdx), %rax            /* a[0]..               return (a.value + b.value).reduce_once(P) */
+	adcq	8(%rdx), %r10           /* a[1].. */
+	adcq	16(%rdx), %r11          /* a[2].. */
+	adcq	24(%rdx), %r9           /* a[3].. */
+	adcq	32(%rdx), %r8           /* a[4].. */
 	adcq	40(%rdx), %rcx          /* a[5].. */
 	movq	$0, %rdx
 	adcq	$0, %rdx                /* %v22 */
@@ -1344,26 +1390,23 @@ SYMBOL(p384_sub):
 	.cfi_def_cfa_offset 24
 	.cfi_offset %rbp, -24
 	movq	(%rsi), %rax            /* a[0] */
-	subq	(%rdx), %rax            /* a[0]..               difference = a.value - b.value */
 	movq	8(%rsi), %r10           /* a[1] */
-	sbbq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	sbbq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
-	sbbq	24(%rdx), %r9           /* a[3].. */
 	movq	32(%rsi), %r8           /* a[4] */
-	sbbq	32(%rdx), %r8           /* a[4].. */
 	movq	40(%rsi), %rcx          /* a[5] */
+	subq	(%rdx), %rax            /* a[0]..               difference = a.value - b.value */
+	sbbq	8(%rdx), %r10           /* a[1].. */
+	sbbq	16(%rdx), %r11          /* a[2].. */
+	sbbq	24(%rdx), %r9           /* a[3].. */
+	sbbq	32(%rdx), %r8           /* a[4].. */
 	sbbq	40(%rdx), %rcx          /* a[5].. */
-	sbbq	%rdx, %rdx
-	sarq	$63, %rdx               /*                      return difference + pick(difference.at_least(0), 0, P) */
-	btq	$63, %rdx
-	sbbq	%rdx, %rdx              /* %v24 */
-	movl	%edx, %esi              /* %v25 */
+	sbbq	%rdx, %rdx              /* %v22 */
+	movl	%edx, %esi              /* %v23                 return difference + pick(difference.at_least(0), 0, P) */
 	movabsq	$0xffffffff00000000, %rbx
-	andq	%rdx, %rbx              /* %v26 */
+	andq	%rdx, %rbx              /* %v24 */
 	movq	%rdx, %rbp
-	andq	$-2, %rbp               /* %v28 */
+	andq	$-2, %rbp               /* %v26 */
 	addq	%rsi, %rax              /* a[0].. */
 	adcq	%rbx, %r10              /* a[1].. */
 	adcq	%rbp, %r11              /* a[2].. */
@@ -1455,19 +1498,19 @@ SYMBOL(p384_neg):
 SYMBOL(p384_canon):
 	.cfi_startproc
 	endbr64
-	movl	$0xffffffff, %eax       /* 0xffffffff */
 	movq	(%rsi), %r10            /* a[0] */
+	movq	8(%rsi), %r11           /* a[1] */
+	movl	$0xffffffff, %eax       /* 0xffffffff */
 	subq	%rax, %r10              /* a[0]..               return a.value.reduce_once(P) */
 	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
-	movq	8(%rsi), %r11           /* a[1] */
 	sbbq	%rax, %r11              /* a[1].. */
 	movq	16(%rsi), %rax          /* a[2] */
-	sbbq	$-2, %rax               /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
-	sbbq	$-1, %r9                /* a[3].. */
 	movq	32(%rsi), %r8           /* a[4] */
-	sbbq	$-1, %r8                /* a[4].. */
 	movq	40(%rsi), %rcx          /* a[5] */
+	sbbq	$-2, %rax               /* a[2].. */
+	sbbq	$-1, %r9                /* a[3].. */
+	sbbq	$-1, %r8                /* a[4].. */
 	sbbq	$-1, %rcx               /* a[5].. */
 	cmovcq	(%rsi), %r10            /* %v17 */
 	cmovcq	8(%rsi), %r11           /* %v18 */
@@ -1547,22 +1590,22 @@ SYMBOL(p384_to_mont):
 	movq	%rdx, %r14              /* a[4].hi */
 	mulq	40(%rsi)                /* rdx=a[5].hi rax=a[5].lo */
 	addq	%r11, %r9               /* a[1].lo.. */
-	adcq	%r8, %rcx               /* a[2].lo.. */
-	adcq	%rbx, %rbp              /* a[3].lo.. */
-	adcq	%r12, %r13              /* a[4].lo.. */
-	adcq	%rax, %r14              /* a[5].lo.. */
-	adcq	$0, %rdx                /* a[5].hi.. */
 	movq	(%rsi), %r11            /* a[0] */
-	shlq	$33, %r11               /* a[0]<< */
+	adcq	%r8, %rcx               /* a[2].lo.. */
 	movq	(%rsi), %r8             /* a[0] */
-	shrq	$31, %r8                /* a[0].high */
+	adcq	%rbx, %rbp              /* a[3].lo.. */
 	movq	8(%rsi), %rbx           /* a[1] */
-	shlq	$33, %rbx               /* a[1]<< */
+	adcq	%r12, %r13              /* a[4].lo.. */
 	movq	8(%rsi), %r12           /* a[1] */
-	shrq	$31, %r12               /* a[1].high */
 	movq	16(%rsi), %r15          /* a[2] */
-	shlq	$33, %r15               /* a[2]<< */
+	adcq	%rax, %r14              /* a[5].lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
+	adcq	$0, %rdx                /* a[5].hi.. */
+	shlq	$33, %r11               /* a[0]<< */
+	shrq	$31, %r8                /* a[0].high */
+	shlq	$33, %rbx               /* a[1]<< */
+	shrq	$31, %r12               /* a[1].high */
+	shlq	$33, %r15               /* a[2]<< */
 	shrq	$31, %rax               /* a[2].high */
 	movq	%rdi, (%rsp)            /* spill out */
 	movq	24(%rsi), %rdi          /* a[3] */
@@ -1625,160 +1668,175 @@ SYMBOL(p384_to_mont):
 	adcq	88(%rsp), %rbp          /* a[3].lo.. */
 	adcq	104(%rsp), %r13         /* a[4].lo.. */
 	adcq	120(%rsp), %r14         /* a[5].lo.. */
-	movq	%rcx, 72(%rsp)          /* spill a[2].lo.. */
-	movq	64(%rsp), %rcx          /* reload a[5].hi.. */
-	adcq	136(%rsp), %rcx         /* a[5].hi.. */
+	movq	%rsi, 72(%rsp)          /* spill a */
+	movq	64(%rsp), %rsi          /* reload a[5].hi.. */
+	adcq	136(%rsp), %rsi         /* a[5].hi.. */
 	adcq	56(%rsp), %rax          /* a[5].high.. */
 	adcq	$0, %rdx                /* a[5].hi.. */
 	addq	80(%rsp), %rbp          /* a[3].lo.. */
 	adcq	96(%rsp), %r13          /* a[4].lo.. */
 	adcq	112(%rsp), %r14         /* a[5].lo.. */
-	adcq	128(%rsp), %rcx         /* a[5].hi.. */
+	adcq	128(%rsp), %rsi         /* a[5].hi.. */
 	adcq	144(%rsp), %rax         /* a[5].high.. */
 	adcq	$0, %rdx                /* a[5].hi.. */
 	addq	%r11, %rbp              /* a[3].lo.. */
 	adcq	%rbx, %r13              /* a[4].lo.. */
 	adcq	%r15, %r14              /* a[5].lo.. */
-	adcq	%rdi, %rcx              /* a[5].hi.. */
+	adcq	%rdi, %rsi              /* a[5].hi.. */
 	adcq	%r10, %rax              /* a[5].high.. */
+	movq	72(%rsp), %r10          /* a */
 	adcq	48(%rsp), %rdx          /* a[5].hi.. */
 	adcq	$0, %r12                /* a[5].high.. */
 	addq	%r8, %r13               /* a[4].lo.. */
 	adcq	40(%rsp), %r14          /* a[5].lo.. */
-	adcq	24(%rsp), %rcx          /* a[5].hi.. */
+	movq	8(%rsp), %r11           /* reload a[0].lo */
+	adcq	24(%rsp), %rsi          /* a[5].hi.. */
+	movq	8(%rsp), %r8            /* a[0].lo */
 	adcq	16(%rsp), %rax          /* a[5].high.. */
 	adcq	32(%rsp), %rdx          /* a[5].hi.. */
 	adcq	$0, %r12                /* a[5].high.. */
-	addq	(%rsi), %r13            /* a[4].lo.. */
-	adcq	8(%rsi), %r14           /* a[5].lo.. */
-	adcq	16(%rsi), %rcx          /* a[5].hi.. */
-	adcq	24(%rsi), %rax          /* a[5].high.. */
-	adcq	32(%rsi), %rdx          /* a[5].hi.. */
-	adcq	40(%rsi), %r12          /* a[5].high.. */
+	addq	(%r10), %r13            /* a[4].lo.. */
+	adcq	8(%r10), %r14           /* a[5].lo.. */
+	adcq	16(%r10), %rsi          /* a[5].hi.. */
+	adcq	24(%r10), %rax          /* a[5].high.. */
+	adcq	32(%r10), %rdx          /* a[5].hi.. */
+	adcq	40(%r10), %r12          /* a[5].high.. */
 	movq	$0, %r10
 	adcq	$0, %r10                /* carry */
-	movq	8(%rsp), %r11           /* reload a[0].lo */
 	shlq	$32, %r11               /* a[0].lo<<            q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	8(%rsp), %r8            /* a[0].lo */
-	movq	%r9, %rsi               /* a[1].lo.. */
-	shldq	$32, %r8, %rsi          /* a[0].lo.high */
+	movq	%r9, %rdi               /* a[1].lo.. */
+	shldq	$32, %r8, %rdi          /* a[0].lo.high */
 	addq	%r8, %r11               /* a[0].lo.. */
-	adcq	%r9, %rsi
-	addq	%r8, %rsi               /* a[1].lo.. */
-	movl	$0, %edi                /* 0 */
-	cmpq	%r11, %rdi              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r11, %rbx              /* a[0].lo.. */
-	sbbq	%rsi, %rbx              /* a[0].lo.. */
-	movq	%rsi, %r15              /* a[1].lo.. */
-	sbbq	$0, %r15                /* a[1].lo.. */
-	shrdq	$32, %r15, %rbx         /* a[0].lo...high */
-	shrq	$32, %r15               /* a[1].lo...high */
-	addq	%r11, %rbx              /* a[0].lo..            low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rsi, %r15              /* a[1].lo.. */
+	adcq	%rdi, %r9
+	addq	%r8, %r9                /* a[1].lo.. */
+	movq	%r11, %r8               /* a[0].lo.. */
+	shlq	$32, %r8                /* a[0].lo..<<          less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r9, %rdi               /* a[1].lo.. */
+	shldq	$32, %r11, %rdi         /* (a[0].lo..).high */
+	movq	%r9, %rbx               /* a[1].lo.. */
+	shrq	$32, %rbx               /* (a[1].lo..).high */
+	movq	%r9, %r15               /* a[1].lo.. */
+	addq	%r8, %r15               /* a[1].lo.. */
+	movq	%r10, 8(%rsp)           /* spill carry */
+	movq	%r11, %r10              /* a[0].lo.. */
+	adcq	%rdi, %r10              /* a[0].lo.. */
 	movq	%r12, 16(%rsp)          /* spill a[5].high.. */
-	movq	$0, %r12
-	adcq	$0, %r12                /* %v112 */
-	cmpq	%r11, %r8
-	sbbq	%rsi, %r9
-	movq	72(%rsp), %r9           /* reload a[2].lo.. */
-	sbbq	%rbx, %r9               /* a[2].lo.. */
-	sbbq	%r15, %rbp              /* a[3].lo.. */
-	sbbq	%r12, %r13              /* a[4].lo.. */
+	movq	%r9, %r12               /* a[1].lo.. */
+	adcq	%rbx, %r12              /* a[1].lo.. */
+	movq	%rdx, 24(%rsp)          /* spill a[5].hi.. */
+	movq	$0, %rdx
+	adcq	$0, %rdx                /* %v111 */
+	cmpq	%r8, %r11
+	sbbq	%rdi, %r15
+	sbbq	%rbx, %r10              /* a[0].lo.. */
+	sbbq	$0, %r12                /* a[1].lo.. */
+	sbbq	$0, %rdx                /* %v116 */
+	subq	%r10, %rcx              /* a[2].lo..            low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r12, %rbp              /* a[3].lo.. */
+	sbbq	%rdx, %r13              /* a[4].lo.. */
 	sbbq	$0, %r14                /* a[5].lo.. */
 	sbbq	$0, %r11                /* a[0].lo.. */
-	sbbq	$0, %rsi                /* a[1].lo.. */
-	movq	%r9, %r8                /* a[2].lo.. */
-	shlq	$32, %r8                /* a[2].lo..<<          q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rbp, %rbx              /* a[3].lo.. */
-	shldq	$32, %r9, %rbx          /* a[2].lo...high */
-	addq	%r9, %r8                /* a[2].lo.. */
-	adcq	%rbp, %rbx
-	addq	%r9, %rbx               /* a[3].lo.. */
-	cmpq	%r8, %rdi               /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r8, %r12               /* a[2].lo.. */
-	sbbq	%rbx, %r12              /* a[2].lo.. */
-	movq	%rbx, %r15              /* a[3].lo.. */
-	sbbq	$0, %r15                /* a[3].lo.. */
-	shrdq	$32, %r15, %r12         /* a[2].lo...high */
-	shrq	$32, %r15               /* a[3].lo...high */
-	addq	%r8, %r12               /* a[2].lo..            low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rbx, %r15              /* a[3].lo.. */
-	movq	%rdx, 8(%rsp)           /* spill a[5].hi.. */
-	movq	$0, %rdx
-	adcq	$0, %rdx                /* %v132 */
-	cmpq	%r8, %r9
-	sbbq	%rbx, %rbp
-	sbbq	%r12, %r13              /* a[4].lo.. */
-	sbbq	%r15, %r14              /* a[5].lo.. */
-	sbbq	%rdx, %r11              /* a[0].lo.. */
-	sbbq	$0, %rsi                /* a[1].lo.. */
-	sbbq	$0, %r8                 /* a[2].lo.. */
-	sbbq	$0, %rbx                /* a[3].lo.. */
-	movq	%r13, %r9               /* a[4].lo.. */
-	shlq	$32, %r9                /* a[4].lo..<<          q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbbq	$0, %r9                 /* a[1].lo.. */
+	movq	%rcx, %r10              /* a[2].lo.. */
+	shlq	$32, %r10               /* a[2].lo..<<          q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rbp, %r8               /* a[3].lo.. */
+	shldq	$32, %rcx, %r8          /* (a[2].lo..).high */
+	addq	%rcx, %r10              /* a[2].lo.. */
+	adcq	%r8, %rbp
+	addq	%rcx, %rbp              /* a[3].lo.. */
+	movq	%r10, %r8               /* a[2].lo.. */
+	shlq	$32, %r8                /* a[2].lo..<<          less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rbp, %rcx              /* a[3].lo.. */
+	shldq	$32, %r10, %rcx         /* (a[2].lo..).high */
+	movq	%rbp, %rdx              /* a[3].lo.. */
+	shrq	$32, %rdx               /* (a[3].lo..).high */
+	movq	%rbp, %rdi              /* a[3].lo.. */
+	addq	%r8, %rdi               /* a[3].lo.. */
+	movq	%r10, %rbx              /* a[2].lo.. */
+	adcq	%rcx, %rbx              /* a[2].lo.. */
+	movq	%rbp, %r12              /* a[3].lo.. */
+	adcq	%rdx, %r12              /* a[3].lo.. */
+	movq	$0, %r15
+	adcq	$0, %r15                /* %v134 */
+	cmpq	%r8, %r10
+	sbbq	%rcx, %rdi
+	sbbq	%rdx, %rbx              /* a[2].lo.. */
+	sbbq	$0, %r12                /* a[3].lo.. */
+	sbbq	$0, %r15                /* %v139 */
+	subq	%rbx, %r13              /* a[4].lo..            low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r12, %r14              /* a[5].lo.. */
+	sbbq	%r15, %r11              /* a[0].lo.. */
+	sbbq	$0, %r9                 /* a[1].lo.. */
+	sbbq	$0, %r10                /* a[2].lo.. */
+	sbbq	$0, %rbp                /* a[3].lo.. */
+	movq	%r13, %r8               /* a[4].lo.. */
+	shlq	$32, %r8                /* a[4].lo..<<          q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r14, %rcx              /* a[5].lo.. */
+	shldq	$32, %r13, %rcx         /* (a[4].lo..).high */
+	addq	%r13, %r8               /* a[4].lo.. */
+	adcq	%rcx, %r14
+	addq	%r13, %r14              /* a[5].lo.. */
+	movq	%r8, %rcx               /* a[4].lo.. */
+	shlq	$32, %rcx               /* a[4].lo..<<          less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%r14, %rdx              /* a[5].lo.. */
-	shldq	$32, %r13, %rdx         /* a[4].lo...high */
-	addq	%r13, %r9               /* a[4].lo.. */
-	adcq	%r14, %rdx
-	addq	%r13, %rdx              /* a[5].lo.. */
-	cmpq	%r9, %rdi               /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r9, %rdi               /* a[4].lo.. */
-	sbbq	%rdx, %rdi              /* a[4].lo.. */
-	movq	%rdx, %rbp              /* a[5].lo.. */
-	sbbq	$0, %rbp                /* a[5].lo.. */
-	shrdq	$32, %rbp, %rdi         /* a[4].lo...high */
-	shrq	$32, %rbp               /* a[5].lo...high */
-	addq	%r9, %rdi               /* a[4].lo..            low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rdx, %rbp              /* a[5].lo.. */
-	movq	$0, %r12
-	adcq	$0, %r12                /* %v152 */
-	cmpq	%r9, %r13
-	sbbq	%rdx, %r14
-	sbbq	%rdi, %r11              /* a[0].lo.. */
-	sbbq	%rbp, %rsi              /* a[1].lo.. */
-	sbbq	%r12, %r8               /* a[2].lo.. */
-	sbbq	$0, %rbx                /* a[3].lo.. */
-	sbbq	$0, %r9                 /* a[4].lo.. */
-	sbbq	$0, %rdx                /* a[5].lo.. */
-	cmpq	$1, %r10                /*                      return (low + high).reduce_once(P) */
-	movq	$1, %r10
-	sbbq	$0, %r10                /* %v161 */
-	addq	%rcx, %r11              /* a[0].lo.. */
-	adcq	%rax, %rsi              /* a[1].lo.. */
-	adcq	8(%rsp), %r8            /* a[2].lo.. */
-	adcq	16(%rsp), %rbx          /* a[3].lo.. */
-	adcq	%r10, %r9               /* a[4].lo.. */
-	adcq	$0, %rdx                /* a[5].lo.. */
+	shldq	$32, %r8, %rdx          /* (a[4].lo..).high */
+	movq	%r14, %rdi              /* a[5].lo.. */
+	shrq	$32, %rdi               /* (a[5].lo..).high */
+	movq	%r14, %rbx              /* a[5].lo.. */
+	addq	%rcx, %rbx              /* a[5].lo.. */
+	movq	%r8, %r12               /* a[4].lo.. */
+	adcq	%rdx, %r12              /* a[4].lo.. */
+	movq	%r14, %r13              /* a[5].lo.. */
+	adcq	%rdi, %r13              /* a[5].lo.. */
+	movq	$0, %r15
+	adcq	$0, %r15                /* %v157 */
+	cmpq	%rcx, %r8
+	sbbq	%rdx, %rbx
+	sbbq	%rdi, %r12              /* a[4].lo.. */
+	sbbq	$0, %r13                /* a[5].lo.. */
+	sbbq	$0, %r15                /* %v162 */
+	subq	%r12, %r11              /* a[0].lo..            low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r13, %r9               /* a[1].lo.. */
+	sbbq	%r15, %r10              /* a[2].lo.. */
+	sbbq	$0, %rbp                /* a[3].lo.. */
+	sbbq	$0, %r8                 /* a[4].lo.. */
+	sbbq	$0, %r14                /* a[5].lo.. */
+	addq	%rsi, %r11              /* a[0].lo..            return (low + high).reduce_once(P) */
+	adcq	%rax, %r9               /* a[1].lo.. */
+	adcq	24(%rsp), %r10          /* a[2].lo.. */
+	adcq	16(%rsp), %rbp          /* a[3].lo.. */
+	adcq	8(%rsp), %r8            /* a[4].lo.. */
+	adcq	$0, %r14                /* a[5].lo.. */
 	movq	$0, %rax
-	adcq	$0, %rax                /* %v169 */
-	movl	$0xffffffff, %r10d      /* 0xffffffff */
-	movq	%r11, %rcx              /* a[0].lo.. */
-	subq	%r10, %rcx              /* a[0].lo.. */
-	movabsq	$0xffffffff00000000, %r10 /* 0xffffffff00000000 */
-	movq	%rsi, %rdi              /* a[1].lo.. */
-	sbbq	%r10, %rdi              /* a[1].lo.. */
-	movq	%r8, %r10               /* a[2].lo.. */
-	sbbq	$-2, %r10               /* a[2].lo.. */
-	movq	%rbx, %rbp              /* a[3].lo.. */
-	sbbq	$-1, %rbp               /* a[3].lo.. */
-	movq	%r9, %r12               /* a[4].lo.. */
-	sbbq	$-1, %r12               /* a[4].lo.. */
-	movq	%rdx, %r13              /* a[5].lo.. */
-	sbbq	$-1, %r13               /* a[5].lo.. */
+	adcq	$0, %rax                /* %v175 */
+	movl	$0xffffffff, %ecx       /* 0xffffffff */
+	movq	%r11, %rdx              /* a[0].lo.. */
+	subq	%rcx, %rdx              /* a[0].lo.. */
+	movabsq	$0xffffffff00000000, %rcx /* 0xffffffff00000000 */
+	movq	%r9, %rsi               /* a[1].lo.. */
+	sbbq	%rcx, %rsi              /* a[1].lo.. */
+	movq	%r10, %rcx              /* a[2].lo.. */
+	sbbq	$-2, %rcx               /* a[2].lo.. */
+	movq	%rbp, %rdi              /* a[3].lo.. */
+	sbbq	$-1, %rdi               /* a[3].lo.. */
+	movq	%r8, %rbx               /* a[4].lo.. */
+	sbbq	$-1, %rbx               /* a[4].lo.. */
+	movq	%r14, %r12              /* a[5].lo.. */
+	sbbq	$-1, %r12               /* a[5].lo.. */
 	sbbq	$0, %rax
-	cmovcq	%r11, %rcx              /* %v180 */
-	cmovcq	%rsi, %rdi              /* %v181 */
-	cmovcq	%r8, %r10               /* %v182 */
-	cmovcq	%rbx, %rbp              /* %v183 */
-	cmovcq	%r9, %r12               /* %v184 */
-	cmovcq	%rdx, %r13              /* %v185 */
 	movq	(%rsp), %rax            /* out */
-	movq	%rcx, (%rax)            /*                      def to_mont(a: plain) -> element: */
-	movq	%rdi, 8(%rax)
-	movq	%r10, 16(%rax)
-	movq	%rbp, 24(%rax)
-	movq	%r12, 32(%rax)
-	movq	%r13, 40(%rax)
+	cmovcq	%r11, %rdx              /* %v186 */
+	cmovcq	%r9, %rsi               /* %v187 */
+	cmovcq	%r10, %rcx              /* %v188 */
+	cmovcq	%rbp, %rdi              /* %v189 */
+	cmovcq	%r8, %rbx               /* %v190 */
+	cmovcq	%r14, %r12              /* %v191 */
+	movq	%rdx, (%rax)            /*                      def to_mont(a: plain) -> element: */
+	movq	%rsi, 8(%rax)
+	movq	%rcx, 16(%rax)
+	movq	%rdi, 24(%rax)
+	movq	%rbx, 32(%rax)
+	movq	%r12, 40(%rax)
 	addq	$152, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -1812,8 +1870,8 @@ SYMBOL(p384_to_mont):
  * out     out: limbs below 2^64, the value below p
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi r8 r9 r10 r11, flags
- * saves   rbx rbp r12
- * stack   24 bytes
+ * saves   rbx rbp r12 r13 r14
+ * stack   40 bytes
  */
 	.globl	SYMBOL(p384_from_mont)
 	HIDDEN(p384_from_mont)
@@ -1831,6 +1889,12 @@ SYMBOL(p384_from_mont):
 	pushq	%r12                    /* save */
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
+	pushq	%r13                    /* save */
+	.cfi_def_cfa_offset 40
+	.cfi_offset %r13, -40
+	pushq	%r14                    /* save */
+	.cfi_def_cfa_offset 48
+	.cfi_offset %r14, -48
 	movq	(%rsi), %rax            /* a[0] */
 	movq	8(%rsi), %r10           /* a[1] */
 	shldq	$32, %rax, %r10         /* a[0].high            q = (d + (d << 32) + (d << 64)).split(128)[0] */
@@ -1838,90 +1902,111 @@ SYMBOL(p384_from_mont):
 	addq	(%rsi), %rax            /* a[0].. */
 	adcq	8(%rsi), %r10
 	addq	(%rsi), %r10            /* a[1].. */
-	movl	$0, %r11d               /* 0 */
-	cmpq	%rax, %r11              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	$0, %r9                 /* start                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%rax, %r8               /* a[0].. */
-	sbbq	%r10, %r8               /* a[0]..               part = ((q << 64) - q).split(96)[1] */
+	movq	%rax, %r11              /* a[0].. */
+	shlq	$32, %r11               /* a[0]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r10, %r9               /* a[1].. */
+	shldq	$32, %rax, %r9          /* (a[0]..).high */
+	movq	%r10, %r8               /* a[1].. */
+	shrq	$32, %r8                /* (a[1]..).high */
 	movq	%r10, %rcx              /* a[1].. */
-	sbbq	$0, %rcx                /* a[1].. */
-	shrdq	$32, %rcx, %r8          /* a[0]...high */
-	shrq	$32, %rcx               /* a[1]...high */
-	addq	%rax, %r8               /* a[0]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r10, %rcx              /* a[1].. */
-	adcq	$0, %r9                 /* %v21 */
-	cmpq	%rax, (%rsi)
-	movq	8(%rsi), %rdx           /* a[1] */
-	sbbq	%r10, %rdx
-	movq	16(%rsi), %rdx          /* a[2] */
-	sbbq	%r8, %rdx               /* a[2].. */
-	movq	24(%rsi), %r8           /* a[3] */
-	sbbq	%rcx, %r8               /* a[3].. */
-	movq	32(%rsi), %rcx          /* a[4] */
-	sbbq	%r9, %rcx               /* a[4].. */
-	movq	40(%rsi), %r9           /* a[5] */
-	sbbq	$0, %r9                 /* a[5].. */
+	addq	%r11, %rcx              /* a[1].. */
+	movq	%rax, %rdx              /* a[0].. */
+	adcq	%r9, %rdx               /* a[0].. */
+	movq	%r10, %rbx              /* a[1].. */
+	adcq	%r8, %rbx               /* a[1].. */
+	movq	$0, %rbp
+	adcq	$0, %rbp                /* %v20 */
+	cmpq	%r11, %rax
+	movq	16(%rsi), %r11          /* a[2] */
+	sbbq	%r9, %rcx
+	movq	24(%rsi), %r9           /* a[3] */
+	sbbq	%r8, %rdx               /* a[0].. */
+	movq	32(%rsi), %r8           /* a[4] */
+	movq	40(%rsi), %rcx          /* a[5] */
+	sbbq	$0, %rbx                /* a[1].. */
+	sbbq	$0, %rbp                /* %v25 */
+	subq	%rdx, %r11              /* a[2]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%rbx, %r9               /* a[3].. */
+	sbbq	%rbp, %r8               /* a[4].. */
+	sbbq	$0, %rcx                /* a[5].. */
 	sbbq	$0, %rax                /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
-	movq	%r8, %rsi               /* a[3].. */
-	shldq	$32, %rdx, %rsi         /* a[2]...high          q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rdx, %rbx              /* a[2].. */
-	shlq	$32, %rbx
-	addq	%rdx, %rbx              /* a[2].. */
-	adcq	%r8, %rsi
-	addq	%rdx, %rsi              /* a[3].. */
-	cmpq	%rbx, %r11              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	$0, %rbp                /* start                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%rbx, %r12              /* a[2].. */
-	sbbq	%rsi, %r12              /* a[2]..               part = ((q << 64) - q).split(96)[1] */
-	movq	%rsi, %r11              /* a[3].. */
-	sbbq	$0, %r11                /* a[3].. */
-	shrdq	$32, %r11, %r12         /* a[2]...high */
-	shrq	$32, %r11               /* a[3]...high */
-	addq	%rbx, %r12              /* a[2]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rsi, %r11              /* a[3].. */
-	adcq	$0, %rbp                /* %v41 */
-	cmpq	%rbx, %rdx
-	sbbq	%rsi, %r8
-	sbbq	%r12, %rcx              /* a[4].. */
-	sbbq	%r11, %r9               /* a[5].. */
-	sbbq	%rbp, %rax              /* a[0].. */
+	movq	%r9, %rdx               /* a[3].. */
+	shldq	$32, %r11, %rdx         /* (a[2]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r11, %rsi              /* a[2].. */
+	shlq	$32, %rsi
+	addq	%r11, %rsi              /* a[2].. */
+	adcq	%rdx, %r9
+	addq	%r11, %r9               /* a[3].. */
+	movq	%rsi, %r11              /* a[2].. */
+	shlq	$32, %r11               /* a[2]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r9, %rdx               /* a[3].. */
+	shldq	$32, %rsi, %rdx         /* (a[2]..).high */
+	movq	%r9, %rbx               /* a[3].. */
+	shrq	$32, %rbx               /* (a[3]..).high */
+	movq	%r9, %rbp               /* a[3].. */
+	addq	%r11, %rbp              /* a[3].. */
+	movq	%rsi, %r12              /* a[2].. */
+	adcq	%rdx, %r12              /* a[2].. */
+	movq	%r9, %r13               /* a[3].. */
+	adcq	%rbx, %r13              /* a[3].. */
+	movq	$0, %r14
+	adcq	$0, %r14                /* %v43 */
+	cmpq	%r11, %rsi
+	sbbq	%rdx, %rbp
+	sbbq	%rbx, %r12              /* a[2].. */
+	sbbq	$0, %r13                /* a[3].. */
+	sbbq	$0, %r14                /* %v48 */
+	subq	%r12, %r8               /* a[4]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r13, %rcx              /* a[5].. */
+	sbbq	%r14, %rax              /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
-	sbbq	$0, %rbx                /* a[2].. */
-	sbbq	$0, %rsi                /* a[3].. */
-	movq	%r9, %r11               /* a[5].. */
-	shldq	$32, %rcx, %r11         /* a[4]...high          q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rcx, %r8               /* a[4].. */
-	shlq	$32, %r8
-	addq	%rcx, %r8               /* a[4].. */
-	adcq	%r9, %r11
-	addq	%rcx, %r11              /* a[5].. */
-	movl	$0, %edx
-	cmpq	%r8, %rdx               /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	$0, %rdx                /* start                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%r8, %rbp               /* a[4].. */
-	sbbq	%r11, %rbp              /* a[4]..               part = ((q << 64) - q).split(96)[1] */
-	movq	%r11, %r12              /* a[5].. */
-	sbbq	$0, %r12                /* a[5].. */
-	shrdq	$32, %r12, %rbp         /* a[4]...high */
-	shrq	$32, %r12               /* a[5]...high */
-	addq	%r8, %rbp               /* a[4]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r11, %r12              /* a[5].. */
-	adcq	$0, %rdx                /* %v61 */
-	cmpq	%r8, %rcx
-	sbbq	%r11, %r9
-	sbbq	%rbp, %rax              /* a[0].. */
-	sbbq	%r12, %r10              /* a[1].. */
+	sbbq	$0, %rsi                /* a[2].. */
+	sbbq	$0, %r9                 /* a[3].. */
+	movq	%rcx, %r11              /* a[5].. */
+	shldq	$32, %r8, %r11          /* (a[4]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r8, %rdx               /* a[4].. */
+	shlq	$32, %rdx
+	addq	%r8, %rdx               /* a[4].. */
+	adcq	%r11, %rcx
+	addq	%r8, %rcx               /* a[5].. */
+	movq	%rdx, %r11              /* a[4].. */
+	shlq	$32, %r11               /* a[4]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rcx, %r8               /* a[5].. */
+	shldq	$32, %rdx, %r8          /* (a[4]..).high */
+	movq	%rcx, %rbx              /* a[5].. */
+	shrq	$32, %rbx               /* (a[5]..).high */
+	movq	%rcx, %rbp              /* a[5].. */
+	addq	%r11, %rbp              /* a[5].. */
+	movq	%rdx, %r12              /* a[4].. */
+	adcq	%r8, %r12               /* a[4].. */
+	movq	%rcx, %r13              /* a[5].. */
+	adcq	%rbx, %r13              /* a[5].. */
+	movq	$0, %r14
+	adcq	$0, %r14                /* %v66 */
+	cmpq	%r11, %rdx
+	sbbq	%r8, %rbp
+	sbbq	%rbx, %r12              /* a[4].. */
+	sbbq	$0, %r13                /* a[5].. */
+	sbbq	$0, %r14                /* %v71 */
+	subq	%r12, %rax              /* a[0]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r13, %r10              /* a[1].. */
+	sbbq	%r14, %rsi              /* a[2].. */
+	sbbq	$0, %r9                 /* a[3].. */
+	sbbq	$0, %rdx                /* a[4].. */
+	sbbq	$0, %rcx                /* a[5].. */
 	movq	%rax, (%rdi)            /*                      def from_mont(a: element) -> plain: */
-	sbbq	%rdx, %rbx              /* a[2]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%r10, 8(%rdi)           /*                      def from_mont(a: element) -> plain: */
-	sbbq	$0, %rsi                /* a[3]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%rbx, 16(%rdi)          /*                      def from_mont(a: element) -> plain: */
-	sbbq	$0, %r8                 /* a[4]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%rsi, 24(%rdi)          /*                      def from_mont(a: element) -> plain: */
-	sbbq	$0, %r11                /* a[5]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%r8, 32(%rdi)           /*                      def from_mont(a: element) -> plain: */
-	movq	%r11, 40(%rdi)
+	movq	%r10, 8(%rdi)
+	movq	%rsi, 16(%rdi)
+	movq	%r9, 24(%rdi)
+	movq	%rdx, 32(%rdi)
+	movq	%rcx, 40(%rdi)
+	popq	%r14                    /* restore */
+	.cfi_def_cfa_offset 40
+	.cfi_restore %r14
+	popq	%r13                    /* restore */
+	.cfi_def_cfa_offset 32
+	.cfi_restore %r13
 	popq	%r12                    /* restore */
 	.cfi_def_cfa_offset 24
 	.cfi_restore %r12
@@ -1944,8 +2029,8 @@ SYMBOL(p384_from_mont):
  * out     out: 48 bytes, one integer, big endian
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi r8 r9 r10 r11, flags
- * saves   rbx rbp r12
- * stack   24 bytes
+ * saves   rbx rbp r12 r13 r14
+ * stack   40 bytes
  */
 	.globl	SYMBOL(p384_to_bytes)
 	HIDDEN(p384_to_bytes)
@@ -1963,103 +2048,130 @@ SYMBOL(p384_to_bytes):
 	pushq	%r12                    /* save */
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
+	pushq	%r13                    /* save */
+	.cfi_def_cfa_offset 40
+	.cfi_offset %r13, -40
+	pushq	%r14                    /* save */
+	.cfi_def_cfa_offset 48
+	.cfi_offset %r14, -48
 	movq	(%rsi), %rax            /* a[0] */
 	movq	8(%rsi), %r10           /* a[1] */
 	shldq	$32, %rax, %r10         /* a[0].high            q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	shlq	$32, %rax
 	addq	(%rsi), %rax            /* a[0].. */
-	adcq	8(%rsi), %r10
-	addq	(%rsi), %r10            /* a[1].. */
-	movl	$0, %r11d               /* 0 */
-	cmpq	%rax, %r11              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	$0, %r9                 /* start                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%rax, %r8               /* a[0].. */
-	sbbq	%r10, %r8               /* a[0]..               part = ((q << 64) - q).split(96)[1] */
+	adcq	8(%rsi), %r10           /* a[1].. */
+	movq	%rax, %r11              /* a[0].. */
+	shlq	$32, %r11               /* a[0]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	addq	(%rsi), %r10            /* a[1]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	$0, %r9                 /* start                less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r10, %r8               /* a[1].. */
+	shldq	$32, %rax, %r8          /* (a[0]..).high */
 	movq	%r10, %rcx              /* a[1].. */
-	sbbq	$0, %rcx                /* a[1].. */
-	shrdq	$32, %rcx, %r8          /* a[0]...high */
-	shrq	$32, %rcx               /* a[1]...high */
-	addq	%rax, %r8               /* a[0]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r10, %rcx              /* a[1].. */
-	adcq	$0, %r9                 /* %v21 */
-	cmpq	%rax, (%rsi)
-	movq	8(%rsi), %rdx           /* a[1] */
-	sbbq	%r10, %rdx
-	movq	16(%rsi), %rdx          /* a[2] */
-	sbbq	%r8, %rdx               /* a[2].. */
+	shrq	$32, %rcx               /* (a[1]..).high */
+	movq	%r10, %rdx              /* a[1].. */
+	addq	%r11, %rdx              /* a[1].. */
+	movq	%rax, %rbx              /* a[0].. */
+	adcq	%r8, %rbx               /* a[0].. */
+	movq	%r10, %rbp              /* a[1].. */
+	adcq	%rcx, %rbp              /* a[1].. */
+	adcq	$0, %r9                 /* %v20 */
+	cmpq	%r11, %rax
+	movq	16(%rsi), %r11          /* a[2] */
+	sbbq	%r8, %rdx
 	movq	24(%rsi), %r8           /* a[3] */
-	sbbq	%rcx, %r8               /* a[3].. */
+	sbbq	%rcx, %rbx              /* a[0].. */
 	movq	32(%rsi), %rcx          /* a[4] */
+	sbbq	$0, %rbp                /* a[1].. */
+	sbbq	$0, %r9                 /* %v25 */
+	subq	%rbx, %r11              /* a[2]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%rbp, %r8               /* a[3].. */
 	sbbq	%r9, %rcx               /* a[4].. */
 	movq	40(%rsi), %r9           /* a[5] */
 	sbbq	$0, %r9                 /* a[5].. */
 	sbbq	$0, %rax                /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
-	movq	%r8, %rsi               /* a[3].. */
-	shldq	$32, %rdx, %rsi         /* a[2]...high          q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rdx, %rbx              /* a[2].. */
-	shlq	$32, %rbx
-	addq	%rdx, %rbx              /* a[2].. */
-	adcq	%r8, %rsi
-	addq	%rdx, %rsi              /* a[3].. */
-	cmpq	%rbx, %r11              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	$0, %rbp                /* start                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%rbx, %r12              /* a[2].. */
-	sbbq	%rsi, %r12              /* a[2]..               part = ((q << 64) - q).split(96)[1] */
-	movq	%rsi, %r11              /* a[3].. */
-	sbbq	$0, %r11                /* a[3].. */
-	shrdq	$32, %r11, %r12         /* a[2]...high */
-	shrq	$32, %r11               /* a[3]...high */
-	addq	%rbx, %r12              /* a[2]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rsi, %r11              /* a[3].. */
-	adcq	$0, %rbp                /* %v41 */
-	cmpq	%rbx, %rdx
-	sbbq	%rsi, %r8
-	sbbq	%r12, %rcx              /* a[4].. */
-	sbbq	%r11, %r9               /* a[5].. */
-	sbbq	%rbp, %rax              /* a[0].. */
+	movq	%r8, %rdx               /* a[3].. */
+	shldq	$32, %r11, %rdx         /* (a[2]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r11, %rsi              /* a[2].. */
+	shlq	$32, %rsi
+	addq	%r11, %rsi              /* a[2].. */
+	adcq	%rdx, %r8               /* a[3].. */
+	movq	%rsi, %rdx              /* a[2].. */
+	shlq	$32, %rdx               /* a[2]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	addq	%r11, %r8               /* a[3]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	$0, %r11                /* start                less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r8, %rbx               /* a[3].. */
+	shldq	$32, %rsi, %rbx         /* (a[2]..).high */
+	movq	%r8, %rbp               /* a[3].. */
+	shrq	$32, %rbp               /* (a[3]..).high */
+	movq	%r8, %r12               /* a[3].. */
+	addq	%rdx, %r12              /* a[3].. */
+	movq	%rsi, %r13              /* a[2].. */
+	adcq	%rbx, %r13              /* a[2].. */
+	movq	%r8, %r14               /* a[3].. */
+	adcq	%rbp, %r14              /* a[3].. */
+	adcq	$0, %r11                /* %v43 */
+	cmpq	%rdx, %rsi
+	sbbq	%rbx, %r12
+	sbbq	%rbp, %r13              /* a[2].. */
+	sbbq	$0, %r14                /* a[3].. */
+	sbbq	$0, %r11                /* %v48 */
+	subq	%r13, %rcx              /* a[4]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %r9               /* a[5].. */
+	sbbq	%r11, %rax              /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
-	sbbq	$0, %rbx                /* a[2].. */
-	sbbq	$0, %rsi                /* a[3].. */
+	sbbq	$0, %rsi                /* a[2].. */
+	sbbq	$0, %r8                 /* a[3].. */
 	movq	%r9, %r11               /* a[5].. */
-	shldq	$32, %rcx, %r11         /* a[4]...high          q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rcx, %r8               /* a[4].. */
-	shlq	$32, %r8
-	addq	%rcx, %r8               /* a[4].. */
-	adcq	%r9, %r11
-	addq	%rcx, %r11              /* a[5].. */
-	movl	$0, %edx
-	cmpq	%r8, %rdx               /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	$0, %rdx                /* start                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	movq	%r8, %rbp               /* a[4].. */
-	sbbq	%r11, %rbp              /* a[4]..               part = ((q << 64) - q).split(96)[1] */
-	movq	%r11, %r12              /* a[5].. */
-	sbbq	$0, %r12                /* a[5].. */
-	shrdq	$32, %r12, %rbp         /* a[4]...high */
-	shrq	$32, %r12               /* a[5]...high */
-	addq	%r8, %rbp               /* a[4]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r11, %r12              /* a[5].. */
-	adcq	$0, %rdx                /* %v61 */
-	cmpq	%r8, %rcx
-	sbbq	%r11, %r9
-	sbbq	%rbp, %rax              /* a[0].. */
-	sbbq	%r12, %r10              /* a[1].. */
-	bswapq	%rax                    /* %v70 */
-	sbbq	%rdx, %rbx              /* a[2].. */
+	shldq	$32, %rcx, %r11         /* (a[4]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rcx, %rdx              /* a[4].. */
+	shlq	$32, %rdx
+	addq	%rcx, %rdx              /* a[4].. */
+	adcq	%r11, %r9               /* a[5].. */
+	movq	%rdx, %r11              /* a[4].. */
+	shlq	$32, %r11               /* a[4]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	addq	%rcx, %r9               /* a[5]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	$0, %rcx                /* start                less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r9, %rbx               /* a[5].. */
+	shldq	$32, %rdx, %rbx         /* (a[4]..).high */
+	movq	%r9, %rbp               /* a[5].. */
+	shrq	$32, %rbp               /* (a[5]..).high */
+	movq	%r9, %r12               /* a[5].. */
+	addq	%r11, %r12              /* a[5].. */
+	movq	%rdx, %r13              /* a[4].. */
+	adcq	%rbx, %r13              /* a[4].. */
+	movq	%r9, %r14               /* a[5].. */
+	adcq	%rbp, %r14              /* a[5].. */
+	adcq	$0, %rcx                /* %v66 */
+	cmpq	%r11, %rdx
+	sbbq	%rbx, %r12
+	sbbq	%rbp, %r13              /* a[4].. */
+	sbbq	$0, %r14                /* a[5].. */
+	sbbq	$0, %rcx                /* %v71 */
+	subq	%r13, %rax              /* a[0]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %r10              /* a[1].. */
+	bswapq	%rax                    /* %v78 */
+	sbbq	%rcx, %rsi              /* a[2].. */
 	movq	%rax, 40(%rdi)
-	bswapq	%r10                    /* %v71 */
-	sbbq	$0, %rsi                /* a[3].. */
+	bswapq	%r10                    /* %v79 */
+	sbbq	$0, %r8                 /* a[3].. */
 	movq	%r10, 32(%rdi)
-	bswapq	%rbx                    /* %v72 */
-	sbbq	$0, %r8                 /* a[4].. */
-	movq	%rbx, 24(%rdi)
-	sbbq	$0, %r11                /* a[5].. */
-	bswapq	%rsi                    /* %v73 */
-	bswapq	%r8                     /* %v74 */
-	movq	%rsi, 16(%rdi)
-	movq	%r8, 8(%rdi)
-	bswapq	%r11
-	movq	%r11, (%rdi)
+	bswapq	%rsi                    /* %v80 */
+	sbbq	$0, %rdx                /* a[4].. */
+	movq	%rsi, 24(%rdi)
+	sbbq	$0, %r9                 /* a[5].. */
+	bswapq	%r8                     /* %v81 */
+	bswapq	%rdx                    /* %v82 */
+	movq	%r8, 16(%rdi)
+	movq	%rdx, 8(%rdi)
+	bswapq	%r9
+	movq	%r9, (%rdi)
+	popq	%r14                    /* restore */
+	.cfi_def_cfa_offset 40
+	.cfi_restore %r14
+	popq	%r13                    /* restore */
+	.cfi_def_cfa_offset 32
+	.cfi_restore %r13
 	popq	%r12                    /* restore */
 	.cfi_def_cfa_offset 24
 	.cfi_restore %r12
@@ -2115,16 +2227,16 @@ SYMBOL(p384_from_bytes):
 	subq	$200, %rsp              /* slots */
 	.cfi_def_cfa_offset 256
 	movq	40(%rsi), %rax          /* s[5] */
-	bswapq	%rax                    /* s0                   def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
 	movq	32(%rsi), %r10          /* s[4] */
-	bswapq	%r10                    /* s1 */
 	movq	24(%rsi), %r11          /* s[3] */
-	bswapq	%r11                    /* s2 */
 	movq	16(%rsi), %r9           /* s[2] */
-	bswapq	%r9                     /* s3 */
 	movq	8(%rsi), %r8            /* s[1] */
-	bswapq	%r8                     /* s4 */
 	movq	(%rsi), %rcx            /* s[0] */
+	bswapq	%rax                    /* s0                   def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
+	bswapq	%r10                    /* s1 */
+	bswapq	%r11                    /* s2 */
+	bswapq	%r9                     /* s3 */
+	bswapq	%r8                     /* s4 */
 	bswapq	%rcx                    /* s5 */
 	movl	$0xffffffff, %esi       /* 0xffffffff */
 	cmpq	%rsi, %rax              /*                      beyond = s.value.at_least(P) */
@@ -2142,60 +2254,59 @@ SYMBOL(p384_from_bytes):
 	sbbq	$-1, %rdx
 	adcq	$0, %rbx                /* carry */
 	cmpq	$1, %rbx                /*                      return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
-	movl	$0, %r12d               /* 0 */
-	cmovcq	%r12, %rax              /* %v24 */
-	cmovcq	%r12, %r10              /* %v26 */
-	cmovcq	%r12, %r11              /* %v27 */
-	cmovcq	%r12, %r9               /* %v28 */
-	cmovcq	%r12, %r8               /* %v29 */
-	cmovcq	%r12, %rcx              /* %v30 */
-	movabsq	$0xfffffffe00000001, %r13 /* 0xfffffffe00000001 */
-	movq	%rax, %r14              /* %v24 */
-	mulq	%r13                    /* rdx=.hi rax=.lo */
-	movq	%rax, %r15              /* .lo */
+	movl	$0, %edx                /* 0 */
+	cmovcq	%rdx, %rax              /* %v24 */
+	cmovcq	%rdx, %r10              /* %v26 */
+	cmovcq	%rdx, %r11              /* %v27 */
+	cmovcq	%rdx, %r9               /* %v28 */
+	cmovcq	%rdx, %r8               /* %v29 */
+	cmovcq	%rdx, %rcx              /* %v30 */
+	movabsq	$0xfffffffe00000001, %r12 /* 0xfffffffe00000001 */
+	movq	%rax, %r13              /* %v24 */
+	mulq	%r12                    /* rdx=.hi rax=.lo */
+	movq	%rax, %r14              /* .lo */
 	movq	%r10, %rax              /* %v26 */
-	movq	%rdx, (%rsp)            /* spill .hi */
-	mulq	%r13                    /* rdx=.hi rax=.lo */
-	movq	%rax, 8(%rsp)           /* spill .lo */
+	movq	%rdx, %r15              /* .hi */
+	mulq	%r12                    /* rdx=.hi rax=.lo */
+	movq	%rax, (%rsp)            /* spill .lo */
 	movq	%r11, %rax              /* %v27 */
-	movq	%rdx, 16(%rsp)          /* spill .hi */
-	mulq	%r13                    /* rdx=.hi rax=.lo */
-	movq	%rax, 24(%rsp)          /* spill .lo */
+	movq	%rdx, 8(%rsp)           /* spill .hi */
+	mulq	%r12                    /* rdx=.hi rax=.lo */
+	movq	%rax, 16(%rsp)          /* spill .lo */
 	movq	%r9, %rax               /* %v28 */
-	movq	%rdx, 32(%rsp)          /* spill .hi */
-	mulq	%r13                    /* rdx=.hi rax=.lo */
-	movq	%rax, 40(%rsp)          /* spill .lo */
+	movq	%rdx, 24(%rsp)          /* spill .hi */
+	mulq	%r12                    /* rdx=.hi rax=.lo */
+	movq	%rax, 32(%rsp)          /* spill .lo */
 	movq	%r8, %rax               /* %v29 */
-	movq	%rdx, 48(%rsp)          /* spill .hi */
-	mulq	%r13                    /* rdx=.hi rax=.lo */
-	movq	%rax, 56(%rsp)          /* spill .lo */
+	movq	%rdx, 40(%rsp)          /* spill .hi */
+	mulq	%r12                    /* rdx=.hi rax=.lo */
+	movq	%rax, 48(%rsp)          /* spill .lo */
 	movq	%rcx, %rax              /* %v30 */
-	movq	%rdx, 64(%rsp)          /* spill .hi */
-	mulq	%r13                    /* rdx=.hi rax=.lo */
-	movq	8(%rsp), %r13           /* reload .lo */
-	addq	(%rsp), %r13            /* .lo.. */
+	movq	%rdx, 56(%rsp)          /* spill .hi */
+	mulq	%r12                    /* rdx=.hi rax=.lo */
+	movq	16(%rsp), %r12          /* reload .lo */
+	addq	(%rsp), %r15            /* .lo.. */
+	adcq	8(%rsp), %r12           /* .lo.. */
 	movq	%rbx, (%rsp)            /* spill carry */
-	movq	24(%rsp), %rbx          /* reload .lo */
-	adcq	16(%rsp), %rbx          /* .lo.. */
-	movq	40(%rsp), %rbp          /* reload .lo */
-	adcq	32(%rsp), %rbp          /* .lo.. */
-	movq	56(%rsp), %rsi          /* reload .lo */
-	adcq	48(%rsp), %rsi          /* .lo.. */
-	adcq	64(%rsp), %rax          /* .lo.. */
+	movq	32(%rsp), %rbx          /* reload .lo */
+	movq	48(%rsp), %rbp          /* reload .lo */
+	adcq	24(%rsp), %rbx          /* .lo.. */
+	adcq	40(%rsp), %rbp          /* .lo.. */
+	adcq	56(%rsp), %rax          /* .lo.. */
 	adcq	$0, %rdx                /* .hi.. */
+	movq	%r13, %rsi
+	shlq	$33, %rsi               /* %v50 */
 	movq	%rdi, 8(%rsp)           /* spill out */
-	movq	%r14, %rdi
-	shlq	$33, %rdi               /* %v50 */
-	movq	%r14, %r12
-	shrq	$31, %r12               /* %v51 */
-	movq	%r15, 16(%rsp)          /* spill .lo */
-	movq	%r10, %r15
-	shlq	$33, %r15               /* %v52 */
+	movq	%r13, %rdi
+	shrq	$31, %rdi               /* %v51 */
+	movq	%r14, 16(%rsp)          /* spill .lo */
+	movq	%r10, %r14
+	shlq	$33, %r14               /* %v52 */
 	movq	%r10, 24(%rsp)          /* spill %v26 */
 	shrq	$31, %r10               /* %v53 */
-	movq	%r14, 32(%rsp)          /* spill %v24 */
-	movq	%r11, %r14
-	shlq	$33, %r14               /* %v54 */
+	movq	%r13, 32(%rsp)          /* spill %v24 */
+	movq	%r11, %r13
+	shlq	$33, %r13               /* %v54 */
 	movq	%r11, 40(%rsp)          /* spill %v27 */
 	shrq	$31, %r11               /* %v55 */
 	movq	%r11, 48(%rsp)          /* spill %v55 */
@@ -2213,18 +2324,18 @@ SYMBOL(p384_from_bytes):
 	shlq	$33, %r8                /* %v60 */
 	movq	%rcx, 88(%rsp)          /* spill %v30 */
 	shrq	$31, %rcx               /* %v61 */
-	addq	%rdi, %r13              /* .lo.. */
-	adcq	%r15, %rbx              /* .lo.. */
-	adcq	%r14, %rbp              /* .lo.. */
-	adcq	%r11, %rsi              /* .lo.. */
+	addq	%rsi, %r15              /* .lo.. */
+	adcq	%r14, %r12              /* .lo.. */
+	adcq	%r13, %rbx              /* .lo.. */
+	adcq	%r11, %rbp              /* .lo.. */
 	adcq	%r9, %rax               /* .lo.. */
 	adcq	%r8, %rdx               /* .hi.. */
 	movq	%r8, 96(%rsp)           /* spill %v60 */
 	movq	%rcx, %r8
 	adcq	$0, %r8                 /* %v68 */
-	addq	%r12, %rbx              /* .lo.. */
-	adcq	%r10, %rbp              /* .lo.. */
-	adcq	48(%rsp), %rsi          /* .lo.. */
+	addq	%rdi, %r12              /* .lo.. */
+	adcq	%r10, %rbx              /* .lo.. */
+	adcq	48(%rsp), %rbp          /* .lo.. */
 	adcq	64(%rsp), %rax          /* .lo.. */
 	adcq	80(%rsp), %rdx          /* .hi.. */
 	adcq	$0, %r8                 /* %v74 */
@@ -2252,171 +2363,187 @@ SYMBOL(p384_from_bytes):
 	movabsq	$0xfffffffe00000000, %rax /* 0xfffffffe00000000 */
 	movq	%rdx, 192(%rsp)         /* spill .hi */
 	mulq	88(%rsp)                /* rdx=.hi rax=.lo */
-	addq	120(%rsp), %rbx         /* .lo.. */
-	adcq	136(%rsp), %rbp         /* .lo.. */
-	adcq	152(%rsp), %rsi         /* .lo.. */
-	movq	%rbx, 120(%rsp)         /* spill .lo.. */
-	movq	104(%rsp), %rbx         /* reload .lo.. */
-	adcq	168(%rsp), %rbx         /* .lo.. */
+	addq	120(%rsp), %r12         /* .lo.. */
+	adcq	136(%rsp), %rbx         /* .lo.. */
+	adcq	152(%rsp), %rbp         /* .lo.. */
+	movq	%r12, 120(%rsp)         /* spill .lo.. */
+	movq	104(%rsp), %r12         /* reload .lo.. */
+	adcq	168(%rsp), %r12         /* .lo.. */
 	movq	%r10, 104(%rsp)         /* spill %v53 */
 	movq	112(%rsp), %r10         /* reload .hi.. */
 	adcq	184(%rsp), %r10         /* .hi.. */
 	adcq	%rax, %r8               /* .lo.. */
 	adcq	$0, %rdx                /* .hi.. */
-	addq	128(%rsp), %rbp         /* .lo.. */
-	adcq	144(%rsp), %rsi         /* .lo.. */
-	adcq	160(%rsp), %rbx         /* .lo.. */
+	addq	128(%rsp), %rbx         /* .lo.. */
+	adcq	144(%rsp), %rbp         /* .lo.. */
+	adcq	160(%rsp), %r12         /* .lo.. */
 	adcq	176(%rsp), %r10         /* .hi.. */
 	adcq	192(%rsp), %r8          /* .lo.. */
 	adcq	$0, %rdx                /* .hi.. */
-	addq	%rdi, %rbp              /* .lo.. */
-	adcq	%r15, %rsi              /* .lo.. */
-	adcq	%r14, %rbx              /* .lo.. */
+	addq	%rsi, %rbx              /* .lo.. */
+	adcq	%r14, %rbp              /* .lo.. */
+	adcq	%r13, %r12              /* .lo.. */
 	adcq	%r11, %r10              /* .hi.. */
 	adcq	%r9, %r8                /* .lo.. */
 	adcq	96(%rsp), %rdx          /* .hi.. */
 	adcq	$0, %rcx                /* %v107 */
-	addq	%r12, %rsi              /* .lo.. */
-	adcq	104(%rsp), %rbx         /* .lo.. */
+	addq	%rdi, %rbp              /* .lo.. */
+	adcq	104(%rsp), %r12         /* .lo.. */
+	movq	16(%rsp), %r11          /* reload .lo */
 	adcq	48(%rsp), %r10          /* .hi.. */
+	movq	16(%rsp), %r9           /* .lo */
 	adcq	64(%rsp), %r8           /* .lo.. */
 	adcq	80(%rsp), %rdx          /* .hi.. */
 	adcq	$0, %rcx                /* %v113 */
-	addq	32(%rsp), %rsi          /* .lo.. */
-	adcq	24(%rsp), %rbx          /* .lo.. */
+	addq	32(%rsp), %rbp          /* .lo.. */
+	adcq	24(%rsp), %r12          /* .lo.. */
 	adcq	40(%rsp), %r10          /* .hi.. */
 	adcq	56(%rsp), %r8           /* .lo.. */
 	adcq	72(%rsp), %rdx          /* .hi.. */
 	adcq	88(%rsp), %rcx          /* %v119 */
 	movq	$0, %rax
 	adcq	$0, %rax                /* carry */
-	movq	16(%rsp), %r11          /* reload .lo */
 	shlq	$32, %r11               /* .lo<<                q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	16(%rsp), %r9           /* .lo */
-	movq	%r13, %rdi              /* .lo.. */
-	shldq	$32, %r9, %rdi          /* .lo.high */
+	movq	%r15, %rsi              /* .lo.. */
+	shldq	$32, %r9, %rsi          /* .lo.high */
 	addq	%r9, %r11               /* .lo.. */
-	adcq	%r13, %rdi
-	addq	%r9, %rdi               /* .lo.. */
-	movl	$0, %r12d               /* 0 */
-	cmpq	%r11, %r12              /*                      part = ((q << 64) - q).split(96)[1] */
+	adcq	%rsi, %r15
+	addq	%r9, %r15               /* .lo.. */
+	movq	%r11, %r9               /* .lo.. */
+	shlq	$32, %r9                /* .lo..<<              less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r15, %rsi              /* .lo.. */
+	shldq	$32, %r11, %rsi         /* (.lo..).high */
+	movq	%r15, %rdi              /* .lo.. */
+	shrq	$32, %rdi               /* (.lo..).high */
+	movq	%r15, %r13              /* .lo.. */
+	addq	%r9, %r13               /* .lo.. */
 	movq	%r11, %r14              /* .lo.. */
-	sbbq	%rdi, %r14              /* .lo.. */
-	movq	%rdi, %r15              /* .lo.. */
-	sbbq	$0, %r15                /* .lo.. */
-	shrdq	$32, %r15, %r14         /* .lo...high */
-	shrq	$32, %r15               /* .lo...high */
-	addq	%r11, %r14              /* .lo..                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rdi, %r15              /* .lo.. */
+	adcq	%rsi, %r14              /* .lo.. */
+	movq	%rax, 16(%rsp)          /* spill carry */
+	movq	%r15, %rax              /* .lo.. */
+	adcq	%rdi, %rax              /* .lo.. */
 	movq	%rcx, 24(%rsp)          /* spill %v119 */
 	movq	$0, %rcx
 	adcq	$0, %rcx                /* %v133 */
-	cmpq	%r11, %r9
-	sbbq	%rdi, %r13
+	cmpq	%r9, %r11
 	movq	120(%rsp), %r9          /* reload .lo.. */
-	sbbq	%r14, %r9               /* .lo.. */
-	sbbq	%r15, %rbp              /* .lo.. */
-	sbbq	%rcx, %rsi              /* .lo.. */
-	sbbq	$0, %rbx                /* .lo.. */
-	sbbq	$0, %r11                /* .lo.. */
-	sbbq	$0, %rdi                /* .lo.. */
-	movq	%r9, %rcx               /* .lo.. */
-	shlq	$32, %rcx               /* .lo..<<              q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rbp, %r13              /* .lo.. */
-	shldq	$32, %r9, %r13          /* .lo...high */
-	addq	%r9, %rcx               /* .lo.. */
-	adcq	%rbp, %r13
-	addq	%r9, %r13               /* .lo.. */
-	cmpq	%rcx, %r12              /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%rcx, %r14              /* .lo.. */
-	sbbq	%r13, %r14              /* .lo.. */
-	movq	%r13, %r15              /* .lo.. */
-	sbbq	$0, %r15                /* .lo.. */
-	shrdq	$32, %r15, %r14         /* .lo...high */
-	shrq	$32, %r15               /* .lo...high */
-	addq	%rcx, %r14              /* .lo..                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%r13, %r15              /* .lo.. */
-	movq	%rdx, 16(%rsp)          /* spill .hi.. */
-	movq	$0, %rdx
-	adcq	$0, %rdx                /* %v153 */
-	cmpq	%rcx, %r9
-	sbbq	%r13, %rbp
-	sbbq	%r14, %rsi              /* .lo.. */
-	sbbq	%r15, %rbx              /* .lo.. */
-	sbbq	%rdx, %r11              /* .lo.. */
-	sbbq	$0, %rdi                /* .lo.. */
-	sbbq	$0, %rcx                /* .lo.. */
-	sbbq	$0, %r13                /* .lo.. */
-	movq	%rsi, %r9               /* .lo.. */
-	shlq	$32, %r9                /* .lo..<<              q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rbx, %rdx              /* .lo.. */
-	shldq	$32, %rsi, %rdx         /* .lo...high */
-	addq	%rsi, %r9               /* .lo.. */
-	adcq	%rbx, %rdx
-	addq	%rsi, %rdx              /* .lo.. */
-	cmpq	%r9, %r12               /*                      part = ((q << 64) - q).split(96)[1] */
-	movq	%r9, %rbp               /* .lo.. */
-	sbbq	%rdx, %rbp              /* .lo.. */
-	movq	%rdx, %r12              /* .lo.. */
+	sbbq	%rsi, %r13
+	sbbq	%rdi, %r14              /* .lo.. */
+	sbbq	$0, %rax                /* .lo.. */
+	sbbq	$0, %rcx                /* %v138 */
+	subq	%r14, %r9               /* .lo..                low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%rax, %rbx              /* .lo.. */
+	sbbq	%rcx, %rbp              /* .lo.. */
 	sbbq	$0, %r12                /* .lo.. */
-	shrdq	$32, %r12, %rbp         /* .lo...high */
-	shrq	$32, %r12               /* .lo...high */
-	addq	%r9, %rbp               /* .lo..                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcq	%rdx, %r12              /* .lo.. */
-	movq	$0, %r14
-	adcq	$0, %r14                /* %v173 */
-	cmpq	%r9, %rsi
-	sbbq	%rdx, %rbx
-	sbbq	%rbp, %r11              /* .lo.. */
-	sbbq	%r12, %rdi              /* .lo.. */
-	sbbq	%r14, %rcx              /* .lo.. */
-	sbbq	$0, %r13                /* .lo.. */
-	sbbq	$0, %r9                 /* .lo.. */
-	sbbq	$0, %rdx                /* .lo.. */
-	cmpq	$1, %rax                /*                      return (low + high).reduce_once(P) */
-	movq	$1, %rax
-	sbbq	$0, %rax                /* %v182 */
-	addq	%r10, %r11              /* .lo.. */
-	adcq	%r8, %rdi               /* .lo.. */
-	movq	$0, %r10                /* start */
-	adcq	16(%rsp), %rcx          /* .lo.. */
-	adcq	24(%rsp), %r13          /* .lo.. */
-	adcq	%rax, %r9               /* .lo.. */
-	adcq	$0, %rdx                /* .lo.. */
-	adcq	$0, %r10                /* %v190 */
-	movl	$0xffffffff, %eax       /* 0xffffffff */
-	movq	%r11, %r8               /* .lo.. */
-	subq	%rax, %r8               /* .lo.. */
-	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
-	movq	%rdi, %rsi              /* .lo.. */
-	sbbq	%rax, %rsi              /* .lo.. */
-	movq	%rcx, %rax              /* .lo.. */
-	sbbq	$-2, %rax               /* .lo.. */
-	movq	%r13, %rbx              /* .lo.. */
-	sbbq	$-1, %rbx               /* .lo.. */
+	sbbq	$0, %r11                /* .lo.. */
+	sbbq	$0, %r15                /* .lo.. */
+	movq	%r9, %rax               /* .lo.. */
+	shlq	$32, %rax               /* .lo..<<              q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rbx, %rcx              /* .lo.. */
+	shldq	$32, %r9, %rcx          /* (.lo..).high */
+	addq	%r9, %rax               /* .lo.. */
+	adcq	%rcx, %rbx
+	addq	%r9, %rbx               /* .lo.. */
+	movq	%rax, %r9               /* .lo.. */
+	shlq	$32, %r9                /* .lo..<<              less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rbx, %rcx              /* .lo.. */
+	shldq	$32, %rax, %rcx         /* (.lo..).high */
+	movq	%rbx, %rsi              /* .lo.. */
+	shrq	$32, %rsi               /* (.lo..).high */
+	movq	%rbx, %rdi              /* .lo.. */
+	addq	%r9, %rdi               /* .lo.. */
+	movq	%rax, %r13              /* .lo.. */
+	adcq	%rcx, %r13              /* .lo.. */
+	movq	%rbx, %r14              /* .lo.. */
+	adcq	%rsi, %r14              /* .lo.. */
+	movq	%rdx, 32(%rsp)          /* spill .hi.. */
+	movq	$0, %rdx
+	adcq	$0, %rdx                /* %v156 */
+	cmpq	%r9, %rax
+	sbbq	%rcx, %rdi
+	sbbq	%rsi, %r13              /* .lo.. */
+	sbbq	$0, %r14                /* .lo.. */
+	sbbq	$0, %rdx                /* %v161 */
+	subq	%r13, %rbp              /* .lo..                low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %r12              /* .lo.. */
+	sbbq	%rdx, %r11              /* .lo.. */
+	sbbq	$0, %r15                /* .lo.. */
+	sbbq	$0, %rax                /* .lo.. */
+	sbbq	$0, %rbx                /* .lo.. */
+	movq	%rbp, %r9               /* .lo.. */
+	shlq	$32, %r9                /* .lo..<<              q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r12, %rcx              /* .lo.. */
+	shldq	$32, %rbp, %rcx         /* (.lo..).high */
+	addq	%rbp, %r9               /* .lo.. */
+	adcq	%rcx, %r12
+	addq	%rbp, %r12              /* .lo.. */
+	movq	%r9, %rcx               /* .lo.. */
+	shlq	$32, %rcx               /* .lo..<<              less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r12, %rdx              /* .lo.. */
+	shldq	$32, %r9, %rdx          /* (.lo..).high */
+	movq	%r12, %rsi              /* .lo.. */
+	shrq	$32, %rsi               /* (.lo..).high */
+	movq	%r12, %rdi              /* .lo.. */
+	addq	%rcx, %rdi              /* .lo.. */
 	movq	%r9, %rbp               /* .lo.. */
-	sbbq	$-1, %rbp               /* .lo.. */
-	movq	%rdx, %r12              /* .lo.. */
-	sbbq	$-1, %r12               /* .lo.. */
-	sbbq	$0, %r10
-	cmovcq	%r11, %r8               /* %v199 */
-	cmovcq	%rdi, %rsi              /* %v200 */
-	cmovcq	%rcx, %rax              /* %v201 */
-	cmovcq	%r13, %rbx              /* %v202 */
-	cmovcq	%r9, %rbp               /* %v203 */
-	cmovcq	%rdx, %r12              /* %v204 */
-	cmpq	$1, (%rsp)              /*                      return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
+	adcq	%rdx, %rbp              /* .lo.. */
+	movq	%r12, %r13              /* .lo.. */
+	adcq	%rsi, %r13              /* .lo.. */
+	movq	$0, %r14
+	adcq	$0, %r14                /* %v179 */
+	cmpq	%rcx, %r9
+	sbbq	%rdx, %rdi
+	sbbq	%rsi, %rbp              /* .lo.. */
+	sbbq	$0, %r13                /* .lo.. */
+	sbbq	$0, %r14                /* %v184 */
+	subq	%rbp, %r11              /* .lo..                low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r13, %r15              /* .lo.. */
+	sbbq	%r14, %rax              /* .lo.. */
+	sbbq	$0, %rbx                /* .lo.. */
+	sbbq	$0, %r9                 /* .lo.. */
+	sbbq	$0, %r12                /* .lo.. */
+	addq	%r10, %r11              /* .lo..                return (low + high).reduce_once(P) */
+	adcq	%r8, %r15               /* .lo.. */
 	movq	$0, %r10                /* start */
-	movq	8(%rsp), %r11           /* out */
-	movq	%r8, (%r11)             /*                      def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
-	movq	%rsi, 8(%r11)
-	movq	%rax, 16(%r11)
-	movq	%rbx, 24(%r11)
-	adcq	$0, %r10                /* %v205                return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
-	movq	%rbp, 32(%r11)          /*                      def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
-	movq	%r12, 40(%r11)
-	movl	$1, %eax
-	subq	%r10, %rax              /* %v207                return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
+	adcq	32(%rsp), %rax          /* .lo.. */
+	adcq	24(%rsp), %rbx          /* .lo.. */
+	adcq	16(%rsp), %r9           /* .lo.. */
+	adcq	$0, %r12                /* .lo.. */
+	adcq	$0, %r10                /* %v197 */
+	movl	$0xffffffff, %r8d       /* 0xffffffff */
+	movq	%r11, %rcx              /* .lo.. */
+	subq	%r8, %rcx               /* .lo.. */
+	movabsq	$0xffffffff00000000, %r8 /* 0xffffffff00000000 */
+	movq	%r15, %rdx              /* .lo.. */
+	sbbq	%r8, %rdx               /* .lo.. */
+	movq	%rax, %r8               /* .lo.. */
+	sbbq	$-2, %r8                /* .lo.. */
+	movq	%rbx, %rsi              /* .lo.. */
+	sbbq	$-1, %rsi               /* .lo.. */
+	movq	%r9, %rdi               /* .lo.. */
+	sbbq	$-1, %rdi               /* .lo.. */
+	movq	%r12, %rbp              /* .lo.. */
+	sbbq	$-1, %rbp               /* .lo.. */
+	sbbq	$0, %r10
+	movq	8(%rsp), %r10           /* out */
+	cmovcq	%r11, %rcx              /* %v206 */
+	cmovcq	%r15, %rdx              /* %v207 */
+	cmovcq	%rax, %r8               /* %v208 */
+	cmovcq	%rbx, %rsi              /* %v209 */
+	cmovcq	%r9, %rdi               /* %v210 */
+	cmovcq	%r12, %rbp              /* %v211 */
+	cmpq	$1, (%rsp)              /*                      return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
+	movq	$0, %rax                /* start */
+	movq	%rcx, (%r10)            /*                      def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
+	movq	%rdx, 8(%r10)
+	movq	%r8, 16(%r10)
+	movq	%rsi, 24(%r10)
+	adcq	$0, %rax                /* %v212                return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
+	movq	%rdi, 32(%r10)          /*                      def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
+	movq	%rbp, 40(%r10)
+	movl	$1, %r10d
+	subq	%rax, %r10              /* %v214                return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
+	movq	%r10, %rax              /* %v214 */
 	addq	$200, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -2462,18 +2589,18 @@ SYMBOL(p384_from_bytes):
 SYMBOL(p384_select):
 	.cfi_startproc
 	endbr64
-	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	(%rcx), %rax            /* b[0] */
-	cmovcq	(%rdx), %rax            /* %v18 */
 	movq	8(%rcx), %r10           /* b[1] */
-	cmovcq	8(%rdx), %r10           /* %v19 */
 	movq	16(%rcx), %r11          /* b[2] */
-	cmovcq	16(%rdx), %r11          /* %v20 */
 	movq	24(%rcx), %r9           /* b[3] */
-	cmovcq	24(%rdx), %r9           /* %v21 */
 	movq	32(%rcx), %r8           /* b[4] */
-	cmovcq	32(%rdx), %r8           /* %v22 */
+	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	40(%rcx), %rsi          /* b[5] */
+	cmovcq	(%rdx), %rax            /* %v18 */
+	cmovcq	8(%rdx), %r10           /* %v19 */
+	cmovcq	16(%rdx), %r11          /* %v20 */
+	cmovcq	24(%rdx), %r9           /* %v21 */
+	cmovcq	32(%rdx), %r8           /* %v22 */
 	cmovcq	40(%rdx), %rsi          /* %v23 */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -2506,18 +2633,18 @@ SYMBOL(p384_select):
 SYMBOL(p384_lookup):
 	.cfi_startproc
 	endbr64
-	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	movq	(%rsi), %rax            /* table[0] */
-	cmovncq	48(%rsi), %rax          /* %v100                return pick(bit, a, b) */
 	movq	8(%rsi), %r10           /* table[1] */
-	cmovncq	56(%rsi), %r10          /* %v101 */
 	movq	16(%rsi), %r11          /* table[2] */
-	cmovncq	64(%rsi), %r11          /* %v102 */
 	movq	24(%rsi), %r9           /* table[3] */
-	cmovncq	72(%rsi), %r9           /* %v103 */
 	movq	32(%rsi), %r8           /* table[4] */
-	cmovncq	80(%rsi), %r8           /* %v104 */
 	movq	40(%rsi), %rcx          /* table[5] */
+	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
+	cmovncq	48(%rsi), %rax          /* %v100                return pick(bit, a, b) */
+	cmovncq	56(%rsi), %r10          /* %v101 */
+	cmovncq	64(%rsi), %r11          /* %v102 */
+	cmovncq	72(%rsi), %r9           /* %v103 */
+	cmovncq	80(%rsi), %r8           /* %v104 */
 	cmovncq	88(%rsi), %rcx          /* %v105 */
 	cmpq	$2, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	cmovncq	96(%rsi), %rax          /* %v106                return pick(bit, a, b) */
@@ -2679,16 +2806,16 @@ SYMBOL(p384_equal):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %rax            /* a[0] */
-	subq	(%rsi), %rax            /* a[0]..               return (a.value - b.value).is_zero() */
 	movq	8(%rdi), %r10           /* a[1] */
-	sbbq	8(%rsi), %r10           /* a[1].. */
 	movq	16(%rdi), %r11          /* a[2] */
-	sbbq	16(%rsi), %r11          /* a[2].. */
 	movq	24(%rdi), %r9           /* a[3] */
-	sbbq	24(%rsi), %r9           /* a[3].. */
 	movq	32(%rdi), %r8           /* a[4] */
-	sbbq	32(%rsi), %r8           /* a[4].. */
 	movq	40(%rdi), %rcx          /* a[5] */
+	subq	(%rsi), %rax            /* a[0]..               return (a.value - b.value).is_zero() */
+	sbbq	8(%rsi), %r10           /* a[1].. */
+	sbbq	16(%rsi), %r11          /* a[2].. */
+	sbbq	24(%rsi), %r9           /* a[3].. */
+	sbbq	32(%rsi), %r8           /* a[4].. */
 	sbbq	40(%rsi), %rcx          /* a[5].. */
 	sbbq	%rdx, %rdx              /* %v21 */
 	orq	%r10, %rax

@@ -104,10 +104,10 @@ SYMBOL(p521_9x58_carry):
 	bzhiq	%rax, 48(%rsi), %r8     /* a[6].low */
 	addq	%rcx, %r9               /* a[5].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	addq	%rdx, %r8               /* a[6].low.. */
+	movq	64(%rsi), %rdx          /* a[8] */
 	bzhiq	%rax, 56(%rsi), %rax    /* a[7].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	movl	$57, %ecx
 	bzhiq	%rcx, 64(%rsi), %rcx    /* a[8].low */
-	movq	64(%rsi), %rdx          /* a[8] */
 	shrq	$57, %rdx
 	addq	%rdx, %r12              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	addq	%rbx, %rax              /* a[7].low.. */
@@ -493,57 +493,57 @@ SYMBOL(p521_9x58_mul):
 	adcq	40(%rsp), %rdx          /* a0b7.hi.. */
 	movq	%rdx, 24(%rsp)          /* spill a0b7.hi.. */
 	movq	%rbp, %rdx              /* a0b0.hi.. */
-	shldq	$6, %r12, %rdx          /* a0b0.lo...high       limb, carry = (column + carry).split(width) */
-	shrq	$58, %rbp               /* a0b0.hi...high */
+	shldq	$6, %r12, %rdx          /* (a0b0.lo..).high     limb, carry = (column + carry).split(width) */
+	shrq	$58, %rbp               /* (a0b0.hi..).high */
 	addq	%rdx, %r14              /* a0b1.lo.. */
 	adcq	%rbp, %r13              /* a0b1.hi.. */
 	movq	%r13, %rdx              /* a0b1.hi.. */
-	shldq	$6, %r14, %rdx          /* a0b1.lo...high */
-	shrq	$58, %r13               /* a0b1.hi...high */
+	shldq	$6, %r14, %rdx          /* (a0b1.lo..).high */
+	shrq	$58, %r13               /* (a0b1.hi..).high */
 	addq	%rdx, %r15              /* a0b2.lo.. */
 	adcq	%r13, %rdi              /* a0b2.hi.. */
 	movq	%rdi, %rdx              /* a0b2.hi.. */
-	shldq	$6, %r15, %rdx          /* a0b2.lo...high */
-	shrq	$58, %rdi               /* a0b2.hi...high */
+	shldq	$6, %r15, %rdx          /* (a0b2.lo..).high */
+	shrq	$58, %rdi               /* (a0b2.hi..).high */
 	addq	%rdx, %r11              /* a0b3.lo.. */
 	adcq	%rdi, %r10              /* a0b3.hi.. */
 	movq	%r10, %rdx              /* a0b3.hi.. */
-	shldq	$6, %r11, %rdx          /* a0b3.lo...high */
-	shrq	$58, %r10               /* a0b3.hi...high */
+	shldq	$6, %r11, %rdx          /* (a0b3.lo..).high */
+	shrq	$58, %r10               /* (a0b3.hi..).high */
 	addq	%rdx, %rsi              /* a0b4.lo.. */
 	adcq	%r10, %r9               /* a0b4.hi.. */
 	movq	%r9, %r10               /* a0b4.hi.. */
-	shldq	$6, %rsi, %r10          /* a0b4.lo...high */
-	shrq	$58, %r9                /* a0b4.hi...high */
+	shldq	$6, %rsi, %r10          /* (a0b4.lo..).high */
+	shrq	$58, %r9                /* (a0b4.hi..).high */
 	addq	%r10, %r8               /* a0b5.lo.. */
 	adcq	16(%rsp), %r9           /* a0b5.hi.. */
 	movq	%r9, %r10               /* a0b5.hi.. */
-	shldq	$6, %r8, %r10           /* a0b5.lo...high */
-	shrq	$58, %r9                /* a0b5.hi...high */
+	shldq	$6, %r8, %r10           /* (a0b5.lo..).high */
+	shrq	$58, %r9                /* (a0b5.hi..).high */
 	addq	%r10, %rcx              /* a0b6.lo.. */
 	adcq	%r9, %rbx               /* a0b6.hi.. */
 	movq	%rbx, %r10              /* a0b6.hi.. */
-	shldq	$6, %rcx, %r10          /* a0b6.lo...high */
-	shrq	$58, %rbx               /* a0b6.hi...high */
+	shldq	$6, %rcx, %r10          /* (a0b6.lo..).high */
+	shrq	$58, %rbx               /* (a0b6.hi..).high */
 	addq	%r10, %rax              /* a0b7.lo.. */
 	adcq	24(%rsp), %rbx          /* a0b7.hi.. */
 	movq	%rbx, %r10              /* a0b7.hi.. */
-	shldq	$6, %rax, %r10          /* a0b7.lo...high */
-	shrq	$58, %rbx               /* a0b7.hi...high */
+	shldq	$6, %rax, %r10          /* (a0b7.lo..).high */
+	shrq	$58, %rbx               /* (a0b7.hi..).high */
 	addq	56(%rsp), %r10          /* a0b8.lo.. */
 	adcq	8(%rsp), %rbx           /* a0b8.hi.. */
 	movq	%rbx, %r9               /* a0b8.hi.. */
-	shldq	$7, %r10, %r9           /* a0b8.lo...high */
-	shrq	$57, %rbx               /* a0b8.hi...high */
+	shldq	$7, %r10, %r9           /* (a0b8.lo..).high */
+	shrq	$57, %rbx               /* (a0b8.hi..).high */
 	movabsq	$0x3ffffffffffffff, %rdx /* 0x3ffffffffffffff */
 	andq	%rdx, %r12
-	addq	%r9, %r12               /* a0b0.lo...low..      limbs[0], carry = (limbs[0] + carry).split(58) */
-	adcq	$0, %rbx
-	shldq	$6, %r12, %rbx          /* a0b0.lo...low...high */
-	andq	%rdx, %r14              /*                      limb, carry = (column + carry).split(width) */
-	addq	%rbx, %r14              /* a0b1.lo...low..      limbs[1] += carry */
-	andq	%rdx, %r12              /* a0b0.lo...low...low  limbs[0], carry = (limbs[0] + carry).split(58) */
+	addq	%r9, %r12               /* (a0b0.lo..).low..    limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	(%rsp), %r9             /* out */
+	adcq	$0, %rbx
+	shldq	$6, %r12, %rbx          /* ((a0b0.lo..).low..).high */
+	andq	%rdx, %r14              /*                      limb, carry = (column + carry).split(width) */
+	addq	%rbx, %r14              /* (a0b1.lo..).low..    limbs[1] += carry */
+	andq	%rdx, %r12              /* ((a0b0.lo..).low..).low limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	%r12, (%r9)             /*                      limbs[1] += carry */
 	movq	%r14, 8(%r9)
 	andq	%rdx, %r15              /*                      limb, carry = (column + carry).split(width) */
@@ -795,68 +795,68 @@ SYMBOL(p521_9x58_sqr):
 	adcq	32(%rsp), %rdx          /* a4a3x2.hi.. */
 	movq	%rdx, 16(%rsp)          /* spill a4a3x2.hi.. */
 	movq	%rax, %rdx              /* a0a0.hi.. */
-	shldq	$6, %r10, %rdx          /* a0a0.lo...high       limb, carry = (column + carry).split(width) */
-	shrq	$58, %rax               /* a0a0.hi...high */
+	shldq	$6, %r10, %rdx          /* (a0a0.lo..).high     limb, carry = (column + carry).split(width) */
+	shrq	$58, %rax               /* (a0a0.hi..).high */
 	addq	%rdx, %rbx              /* a1a0x2.lo.. */
 	adcq	%rax, %r11              /* a1a0x2.hi.. */
 	movq	%r11, %rax              /* a1a0x2.hi.. */
-	shldq	$6, %rbx, %rax          /* a1a0x2.lo...high */
-	shrq	$58, %r11               /* a1a0x2.hi...high */
+	shldq	$6, %rbx, %rax          /* (a1a0x2.lo..).high */
+	shrq	$58, %r11               /* (a1a0x2.hi..).high */
 	addq	%rax, %rdi              /* a1a1.lo.. */
 	adcq	%r11, %r9               /* a1a1.hi.. */
 	movq	%r9, %rax               /* a1a1.hi.. */
-	shldq	$6, %rdi, %rax          /* a1a1.lo...high */
-	shrq	$58, %r9                /* a1a1.hi...high */
+	shldq	$6, %rdi, %rax          /* (a1a1.lo..).high */
+	shrq	$58, %r9                /* (a1a1.hi..).high */
 	addq	%rax, %r13              /* a2a1x2.lo.. */
 	adcq	%r9, %r12               /* a2a1x2.hi.. */
 	movq	%r12, %rax              /* a2a1x2.hi.. */
-	shldq	$6, %r13, %rax          /* a2a1x2.lo...high */
-	shrq	$58, %r12               /* a2a1x2.hi...high */
+	shldq	$6, %r13, %rax          /* (a2a1x2.lo..).high */
+	shrq	$58, %r12               /* (a2a1x2.hi..).high */
 	addq	%rax, %rcx              /* a2a2.lo.. */
 	adcq	%r12, %r8               /* a2a2.hi.. */
 	movq	%r8, %rax               /* a2a2.hi.. */
-	shldq	$6, %rcx, %rax          /* a2a2.lo...high */
-	shrq	$58, %r8                /* a2a2.hi...high */
+	shldq	$6, %rcx, %rax          /* (a2a2.lo..).high */
+	shrq	$58, %r8                /* (a2a2.hi..).high */
 	addq	%rax, %r14              /* a3a2x2.lo.. */
 	adcq	40(%rsp), %r8           /* a3a2x2.hi.. */
 	movq	%r8, %rax               /* a3a2x2.hi.. */
-	shldq	$6, %r14, %rax          /* a3a2x2.lo...high */
-	shrq	$58, %r8                /* a3a2x2.hi...high */
+	shldq	$6, %r14, %rax          /* (a3a2x2.lo..).high */
+	shrq	$58, %r8                /* (a3a2x2.hi..).high */
 	addq	%rax, %rbp              /* a3a3.lo.. */
 	adcq	%r8, %r15               /* a3a3.hi.. */
 	movq	%r15, %rax              /* a3a3.hi.. */
-	shldq	$6, %rbp, %rax          /* a3a3.lo...high */
-	shrq	$58, %r15               /* a3a3.hi...high */
+	shldq	$6, %rbp, %rax          /* (a3a3.lo..).high */
+	shrq	$58, %r15               /* (a3a3.hi..).high */
 	addq	%rax, %rsi              /* a4a3x2.lo.. */
 	adcq	16(%rsp), %r15          /* a4a3x2.hi.. */
 	movabsq	$0x3ffffffffffffff, %rax /* 0x3ffffffffffffff */
-	andq	%rax, %r10              /* a0a0.lo...low */
+	andq	%rax, %r10              /* (a0a0.lo..).low */
 	movq	%r15, %r11              /* a4a3x2.hi.. */
-	shldq	$6, %rsi, %r11          /* a4a3x2.lo...high */
-	shrq	$58, %r15               /* a4a3x2.hi...high */
+	shldq	$6, %rsi, %r11          /* (a4a3x2.lo..).high */
+	shrq	$58, %r15               /* (a4a3x2.hi..).high */
 	addq	24(%rsp), %r11          /* a4a4.lo.. */
 	adcq	(%rsp), %r15            /* a4a4.hi.. */
-	andq	%rax, %rbx              /* a1a0x2.lo...low */
+	andq	%rax, %rbx              /* (a1a0x2.lo..).low */
 	movq	%r15, %r9               /* a4a4.hi.. */
-	shldq	$7, %r11, %r9           /* a4a4.lo...high */
-	shrq	$57, %r15               /* a4a4.hi...high */
-	addq	%r9, %r10               /* a0a0.lo...low..      limbs[0], carry = (limbs[0] + carry).split(58) */
-	adcq	$0, %r15                /* a4a4.hi...high.. */
-	andq	%rax, %rdi              /* a1a1.lo...low        limb, carry = (column + carry).split(width) */
-	shldq	$6, %r10, %r15          /* a0a0.lo...low...high limbs[0], carry = (limbs[0] + carry).split(58) */
+	shldq	$7, %r11, %r9           /* (a4a4.lo..).high */
+	shrq	$57, %r15               /* (a4a4.hi..).high */
+	addq	%r9, %r10               /* (a0a0.lo..).low..    limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	8(%rsp), %r9            /* out */
+	adcq	$0, %r15                /* (a4a4.hi..).high.. */
+	andq	%rax, %rdi              /* (a1a1.lo..).low      limb, carry = (column + carry).split(width) */
+	shldq	$6, %r10, %r15          /* ((a0a0.lo..).low..).high limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	%rdi, 16(%r9)           /*                      limbs[1] += carry */
-	andq	%rax, %r13              /* a2a1x2.lo...low      limb, carry = (column + carry).split(width) */
-	addq	%r15, %rbx              /* a1a0x2.lo...low..    limbs[1] += carry */
-	andq	%rax, %r10              /* a0a0.lo...low...low  limbs[0], carry = (limbs[0] + carry).split(58) */
+	andq	%rax, %r13              /* (a2a1x2.lo..).low    limb, carry = (column + carry).split(width) */
+	addq	%r15, %rbx              /* (a1a0x2.lo..).low..  limbs[1] += carry */
+	andq	%rax, %r10              /* ((a0a0.lo..).low..).low limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	%r13, 24(%r9)           /*                      limbs[1] += carry */
-	andq	%rax, %rcx              /* a2a2.lo...low        limb, carry = (column + carry).split(width) */
+	andq	%rax, %rcx              /* (a2a2.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%r10, (%r9)             /*                      limbs[1] += carry */
 	movq	%rbx, 8(%r9)
 	movq	%rcx, 32(%r9)
-	andq	%rax, %r14              /* a3a2x2.lo...low      limb, carry = (column + carry).split(width) */
-	andq	%rax, %rbp              /* a3a3.lo...low */
-	andq	%rax, %rsi              /* a4a3x2.lo...low */
+	andq	%rax, %r14              /* (a3a2x2.lo..).low    limb, carry = (column + carry).split(width) */
+	andq	%rax, %rbp              /* (a3a3.lo..).low */
+	andq	%rax, %rsi              /* (a4a3x2.lo..).low */
 	movq	%r14, 40(%r9)           /*                      limbs[1] += carry */
 	movq	%rbp, 48(%r9)
 	movq	%rsi, 56(%r9)
@@ -899,7 +899,7 @@ SYMBOL(p521_9x58_sqr):
  * args    out in rdi, a in rsi, n in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   200 bytes
+ * stack   208 bytes
  * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p521_9x58_square_n)
@@ -927,318 +927,316 @@ SYMBOL(p521_9x58_square_n):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	subq	$152, %rsp              /* slots */
-	.cfi_def_cfa_offset 208
+	subq	$160, %rsp              /* slots */
+	.cfi_def_cfa_offset 216
 	movq	%rdi, (%rsp)            /* spill out */
 	testq	%rdx, %rdx
 	jz	LOCAL(square_n_none)
 	movq	%rdx, 8(%rsp)           /* keep n */
-	movq	%rsi, %rdx              /* a */
-	movq	(%rdx), %rax            /* a[0] */
-	movq	8(%rdx), %r10           /* a[1] */
-	movq	16(%rdx), %r11          /* a[2] */
-	movq	24(%rdx), %r9           /* a[3] */
-	movq	32(%rdx), %r8           /* a[4] */
-	movq	40(%rdx), %rcx          /* a[5] */
-	movq	48(%rdx), %rsi          /* a[6] */
-	movq	56(%rdx), %rdi          /* a[7] */
-	movq	64(%rdx), %rbx          /* s8 */
+	movq	(%rsi), %rdx            /* a[0] */
+	movq	8(%rsi), %rcx           /* a[1] */
+	movq	16(%rsi), %r15          /* a[2] */
+	movq	24(%rsi), %rbp          /* a[3] */
+	movq	32(%rsi), %r11          /* a[4] */
+	movq	40(%rsi), %r13          /* a[5] */
+	movq	48(%rsi), %rbx          /* a[6] */
+	movq	56(%rsi), %r9           /* a[7] */
+	movq	64(%rsi), %r8           /* s8 */
 LOCAL(square_n_loop3):
-	leaq	(%rax,%rax,1), %rbp     /* s0x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
-	leaq	(%r10,%r10,1), %r12     /* s1x2 */
-	leaq	(%r11,%r11,1), %r13     /* s2x2 */
-	leaq	(%r9,%r9,1), %r14       /* s3x2 */
-	leaq	(%r8,%r8,1), %r15       /* s4x2 */
-	leaq	(%rcx,%rcx,1), %rdx     /* s5x2 */
-	movq	%rdx, 16(%rsp)          /* spill s5x2 */
-	movq	%rax, %rdx              /* s0 */
-	mulxq	%rax, %rdx, %rax        /* rax=s0s0.hi rdx=s0s0.lo columns[k] += (n * x) * y */
-	movq	%rbx, 24(%rsp)          /* spill s8 */
-	leaq	(%rsi,%rsi,1), %rbx     /* s6x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
-	movq	%rdi, 32(%rsp)          /* spill s7 */
-	leaq	(%rdi,%rdi,1), %rdi     /* s7x2 */
-	movq	%rdx, 40(%rsp)          /* spill s0s0.lo */
-	movq	%r10, %rdx              /* s1 */
-	movq	%rdi, 48(%rsp)          /* spill s7x2 */
+	leaq	(%rdx,%rdx,1), %rax     /* s0x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	leaq	(%rcx,%rcx,1), %r10     /* s1x2 */
+	leaq	(%r15,%r15,1), %rsi     /* s2x2 */
+	leaq	(%rbp,%rbp,1), %rdi     /* s3x2 */
+	leaq	(%r11,%r11,1), %r12     /* s4x2 */
+	leaq	(%r13,%r13,1), %r14     /* s5x2 */
+	movq	%r12, 16(%rsp)          /* spill s4x2 */
+	mulxq	%rdx, %r12, %rdx        /* rdx=s0s0.hi r12=s0s0.lo columns[k] += (n * x) * y */
+	movq	%rbx, 24(%rsp)          /* spill s6 */
+	leaq	(%rbx,%rbx,1), %rbx     /* s6x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	movq	%r9, 32(%rsp)           /* spill s7 */
+	leaq	(%r9,%r9,1), %r9        /* s7x2 */
+	movq	%rdx, 40(%rsp)          /* spill s0s0.hi */
+	movq	%rcx, %rdx              /* s1 */
+	movq	%r9, 48(%rsp)           /* spill s7x2 */
 	movq	%rbx, 56(%rsp)          /* spill s6x2 */
-	mulxq	%rbp, %rbx, %rdi        /* rdi=s1s0x2.hi rbx=s1s0x2.lo columns[k] += (n * x) * y */
-	mulxq	%r10, %rdx, %r10        /* r10=s1s1.hi rdx=s1s1.lo */
+	mulxq	%rax, %rbx, %r9         /* r9=s1s0x2.hi rbx=s1s0x2.lo columns[k] += (n * x) * y */
+	mulxq	%rcx, %rdx, %rcx        /* rcx=s1s1.hi rdx=s1s1.lo */
 	movq	%rdx, 64(%rsp)          /* spill s1s1.lo */
-	movq	%r11, %rdx              /* s2 */
-	movq	%rsi, 72(%rsp)          /* spill s6 */
-	movq	%rax, 80(%rsp)          /* spill s0s0.hi */
-	mulxq	%rbp, %rax, %rsi        /* s2s0x2.hi */
-	addq	64(%rsp), %rax          /* s1s1.lo.. */
-	adcq	%rsi, %r10              /* s1s1.hi.. */
-	movq	%r10, 64(%rsp)          /* spill s1s1.hi.. */
-	mulxq	%r12, %r10, %rsi        /* rsi=s2s1x2.hi r10=s2s1x2.lo */
-	mulxq	%r11, %rdx, %r11        /* r11=s2s2.hi rdx=s2s2.lo */
+	movq	%r15, %rdx              /* s2 */
+	movq	%r12, 72(%rsp)          /* spill s0s0.lo */
+	movq	%r8, 80(%rsp)           /* spill s8 */
+	mulxq	%rax, %r8, %r12         /* s2s0x2.hi */
+	addq	64(%rsp), %r8           /* s1s1.lo.. */
+	adcq	%r12, %rcx              /* s1s1.hi.. */
+	movq	%rcx, 64(%rsp)          /* spill s1s1.hi.. */
+	mulxq	%r10, %rcx, %r12        /* r12=s2s1x2.hi rcx=s2s1x2.lo */
+	mulxq	%r15, %rdx, %r15        /* r15=s2s2.hi rdx=s2s2.lo */
 	movq	%rdx, 88(%rsp)          /* spill s2s2.lo */
-	movq	%r9, %rdx               /* s3 */
-	movq	%rax, 96(%rsp)          /* spill s1s1.lo.. */
-	movq	%r15, 104(%rsp)         /* spill s4x2 */
-	mulxq	%rbp, %r15, %rax        /* s3s0x2.hi */
-	addq	%r15, %r10              /* s2s1x2.lo.. */
-	adcq	%rsi, %rax              /* s2s1x2.hi.. */
-	mulxq	%r12, %r15, %rsi        /* s3s1x2.hi */
-	addq	88(%rsp), %r15          /* s2s2.lo.. */
-	adcq	%rsi, %r11              /* s2s2.hi.. */
-	movq	%rax, 88(%rsp)          /* spill s2s1x2.hi.. */
-	mulxq	%r13, %rax, %rsi        /* rsi=s3s2x2.hi rax=s3s2x2.lo */
-	mulxq	%r9, %rdx, %r9          /* r9=s3s3.hi rdx=s3s3.lo */
+	movq	%rbp, %rdx              /* s3 */
+	movq	%r8, 96(%rsp)           /* spill s1s1.lo.. */
+	movq	%r9, 104(%rsp)          /* spill s1s0x2.hi */
+	mulxq	%rax, %r9, %r8          /* s3s0x2.hi */
+	addq	%r9, %rcx               /* s2s1x2.lo.. */
+	adcq	%r8, %r12               /* s2s1x2.hi.. */
+	mulxq	%r10, %r8, %r9          /* s3s1x2.hi */
+	addq	88(%rsp), %r8           /* s2s2.lo.. */
+	adcq	%r9, %r15               /* s2s2.hi.. */
+	movq	%r12, 88(%rsp)          /* spill s2s1x2.hi.. */
+	mulxq	%rsi, %r12, %r9         /* r9=s3s2x2.hi r12=s3s2x2.lo */
+	mulxq	%rbp, %rdx, %rbp        /* rbp=s3s3.hi rdx=s3s3.lo */
 	movq	%rdx, 112(%rsp)         /* spill s3s3.lo */
-	movq	%r8, %rdx               /* s4 */
-	movq	%r10, 120(%rsp)         /* spill s2s1x2.lo.. */
-	movq	%rdi, 128(%rsp)         /* spill s1s0x2.hi */
-	mulxq	%rbp, %rdi, %r10        /* s4s0x2.hi */
-	addq	%rdi, %r15              /* s2s2.lo.. */
-	adcq	%r10, %r11              /* s2s2.hi.. */
-	mulxq	%r12, %rdi, %r10        /* s4s1x2.hi */
-	addq	%rdi, %rax              /* s3s2x2.lo.. */
-	adcq	%r10, %rsi              /* s3s2x2.hi.. */
-	mulxq	%r13, %rdi, %r10        /* s4s2x2.hi */
-	addq	112(%rsp), %rdi         /* s3s3.lo.. */
-	adcq	%r10, %r9               /* s3s3.hi.. */
-	movq	%r11, 112(%rsp)         /* spill s2s2.hi.. */
-	mulxq	%r14, %r11, %r10        /* r10=s4s3x2.hi r11=s4s3x2.lo */
-	mulxq	%r8, %rdx, %r8          /* r8=s4s4.hi rdx=s4s4.lo */
+	movq	%r11, %rdx              /* s4 */
+	movq	%rcx, 120(%rsp)         /* spill s2s1x2.lo.. */
+	movq	%rbx, 128(%rsp)         /* spill s1s0x2.lo */
+	mulxq	%rax, %rbx, %rcx        /* s4s0x2.hi */
+	addq	%r8, %rbx               /* s2s2.lo.. */
+	adcq	%rcx, %r15              /* s2s2.hi.. */
+	mulxq	%r10, %rcx, %r8         /* s4s1x2.hi */
+	addq	%rcx, %r12              /* s3s2x2.lo.. */
+	adcq	%r8, %r9                /* s3s2x2.hi.. */
+	mulxq	%rsi, %rcx, %r8         /* s4s2x2.hi */
+	addq	112(%rsp), %rcx         /* s3s3.lo.. */
+	adcq	%r8, %rbp               /* s3s3.hi.. */
+	movq	%r15, 112(%rsp)         /* spill s2s2.hi.. */
+	mulxq	%rdi, %r15, %r8         /* r8=s4s3x2.hi r15=s4s3x2.lo */
+	mulxq	%r11, %rdx, %r11        /* r11=s4s4.hi rdx=s4s4.lo */
 	movq	%rdx, 136(%rsp)         /* spill s4s4.lo */
-	movq	%rcx, %rdx              /* s5 */
-	movq	%r15, 144(%rsp)         /* spill s2s2.lo.. */
-	mulxq	%rbp, %rcx, %r15        /* s5s0x2.hi */
-	addq	%rax, %rcx              /* s3s2x2.lo.. */
-	adcq	%r15, %rsi              /* s3s2x2.hi.. */
-	mulxq	%r12, %r15, %rax        /* s5s1x2.hi */
-	addq	%r15, %rdi              /* s3s3.lo.. */
-	adcq	%rax, %r9               /* s3s3.hi.. */
-	mulxq	%r13, %r15, %rax        /* s5s2x2.hi */
-	addq	%r15, %r11              /* s4s3x2.lo.. */
-	adcq	%rax, %r10              /* s4s3x2.hi.. */
-	mulxq	%r14, %r15, %rax        /* s5s3x2.hi */
-	addq	136(%rsp), %r15         /* s4s4.lo.. */
-	adcq	%rax, %r8               /* s4s4.hi.. */
-	mulxq	16(%rsp), %rdx, %rax    /* s5x2s5.hi */
-	addq	%rdx, %rbx              /* s1s0x2.lo.. */
-	adcq	128(%rsp), %rax         /* s1s0x2.hi.. */
-	movq	16(%rsp), %rdx          /* reload s5x2 */
-	movq	%rsi, 128(%rsp)         /* spill s3s2x2.hi.. */
-	mulxq	104(%rsp), %rsi, %rdx   /* s5x2s4x2.hi */
-	addq	40(%rsp), %rsi          /* s0s0.lo.. */
-	adcq	80(%rsp), %rdx          /* s0s0.hi.. */
+	movq	%r13, %rdx              /* s5 */
+	movq	%rbx, 144(%rsp)         /* spill s2s2.lo.. */
+	movq	%rax, 152(%rsp)         /* spill s0x2 */
+	mulxq	%rax, %rax, %rbx        /* s5s0x2.hi */
+	addq	%rax, %r12              /* s3s2x2.lo.. */
+	adcq	%rbx, %r9               /* s3s2x2.hi.. */
+	mulxq	%r10, %rbx, %rax        /* s5s1x2.hi */
+	addq	%rcx, %rbx              /* s3s3.lo.. */
+	adcq	%rax, %rbp              /* s3s3.hi.. */
+	mulxq	%rsi, %rcx, %rax        /* s5s2x2.hi */
+	addq	%rcx, %r15              /* s4s3x2.lo.. */
+	adcq	%rax, %r8               /* s4s3x2.hi.. */
+	mulxq	%rdi, %rcx, %rax        /* s5s3x2.hi */
+	addq	136(%rsp), %rcx         /* s4s4.lo.. */
+	adcq	%rax, %r11              /* s4s4.hi.. */
+	mulxq	%r14, %rdx, %rax        /* s5x2s5.hi */
+	addq	128(%rsp), %rdx         /* s1s0x2.lo.. */
+	adcq	104(%rsp), %rax         /* s1s0x2.hi.. */
+	movq	%rdx, %r13              /* s1s0x2.lo.. */
+	movq	16(%rsp), %rdx          /* reload s4x2 */
+	movq	%r9, 104(%rsp)          /* spill s3s2x2.hi.. */
+	mulxq	%r14, %r9, %rdx         /* s5x2s4x2.hi */
+	addq	72(%rsp), %r9           /* s0s0.lo.. */
+	adcq	40(%rsp), %rdx          /* s0s0.hi.. */
 	movq	%rdx, 40(%rsp)          /* spill s0s0.hi.. */
-	movq	72(%rsp), %rdx          /* s6 */
-	movq	%rcx, 80(%rsp)          /* spill s3s2x2.lo.. */
-	movq	%rbp, 136(%rsp)         /* spill s0x2 */
-	mulxq	%rbp, %rbp, %rcx        /* s6s0x2.hi */
-	addq	%rbp, %rdi              /* s3s3.lo.. */
-	adcq	%rcx, %r9               /* s3s3.hi.. */
-	mulxq	%r12, %rbp, %rcx        /* s6s1x2.hi */
-	addq	%rbp, %r11              /* s4s3x2.lo.. */
-	adcq	%rcx, %r10              /* s4s3x2.hi.. */
-	mulxq	%r13, %rbp, %rcx        /* s6s2x2.hi */
-	addq	%rbp, %r15              /* s4s4.lo.. */
-	adcq	%rcx, %r8               /* s4s4.hi.. */
+	movq	24(%rsp), %rdx          /* s6 */
+	movq	%r12, 72(%rsp)          /* spill s3s2x2.lo.. */
+	movq	%r14, 128(%rsp)         /* spill s5x2 */
+	mulxq	152(%rsp), %r14, %r12   /* s6s0x2.hi */
+	addq	%r14, %rbx              /* s3s3.lo.. */
+	adcq	%r12, %rbp              /* s3s3.hi.. */
+	mulxq	%r10, %r14, %r12        /* s6s1x2.hi */
+	addq	%r14, %r15              /* s4s3x2.lo.. */
+	adcq	%r12, %r8               /* s4s3x2.hi.. */
+	mulxq	%rsi, %r14, %r12        /* s6s2x2.hi */
 	movq	56(%rsp), %rdx          /* s6x2 */
-	mulxq	%r14, %rbp, %rcx        /* s6x2s3x2.hi */
-	addq	%rbp, %rsi              /* s0s0.lo.. */
-	adcq	40(%rsp), %rcx          /* s0s0.hi.. */
-	movq	%r9, 40(%rsp)           /* spill s3s3.hi.. */
-	mulxq	72(%rsp), %r9, %rbp     /* rbp=s6x2s6.hi r9=s6x2s6.lo */
-	movq	%rdi, 72(%rsp)          /* spill s3s3.lo.. */
-	mulxq	104(%rsp), %rdx, %rdi   /* s6x2s4x2.hi */
-	addq	%rdx, %rbx              /* s1s0x2.lo.. */
-	adcq	%rdi, %rax              /* s1s0x2.hi.. */
-	addq	120(%rsp), %r9          /* s2s1x2.lo.. */
-	adcq	88(%rsp), %rbp          /* s2s1x2.hi.. */
+	addq	%r14, %rcx              /* s4s4.lo.. */
+	adcq	%r12, %r11              /* s4s4.hi.. */
+	mulxq	%rdi, %r14, %r12        /* s6x2s3x2.hi */
+	addq	%r14, %r9               /* s0s0.lo.. */
+	adcq	40(%rsp), %r12          /* s0s0.hi.. */
+	movq	%rbp, 40(%rsp)          /* spill s3s3.hi.. */
+	mulxq	24(%rsp), %rbp, %r14    /* r14=s6x2s6.hi rbp=s6x2s6.lo */
+	movq	%rbx, 24(%rsp)          /* spill s3s3.lo.. */
+	mulxq	16(%rsp), %rdx, %rbx    /* s6x2s4x2.hi */
+	addq	%rdx, %r13              /* s1s0x2.lo.. */
 	movq	56(%rsp), %rdx          /* reload s6x2 */
-	mulxq	16(%rsp), %rdx, %rdi    /* s6x2s5x2.hi */
+	adcq	%rbx, %rax              /* s1s0x2.hi.. */
+	addq	120(%rsp), %rbp         /* s2s1x2.lo.. */
+	adcq	88(%rsp), %r14          /* s2s1x2.hi.. */
+	mulxq	128(%rsp), %rdx, %rbx   /* s6x2s5x2.hi */
 	addq	96(%rsp), %rdx          /* s1s1.lo.. */
-	adcq	64(%rsp), %rdi          /* s1s1.hi.. */
+	adcq	64(%rsp), %rbx          /* s1s1.hi.. */
 	movq	%rdx, 64(%rsp)          /* spill s1s1.lo.. */
-	movq	32(%rsp), %rdx          /* reload s7 */
-	movq	%rbp, 88(%rsp)          /* spill s2s1x2.hi.. */
-	mulxq	136(%rsp), %rbp, %rdx   /* s7s0x2.hi */
-	addq	%rbp, %r11              /* s4s3x2.lo.. */
-	adcq	%rdx, %r10              /* s4s3x2.hi.. */
-	movq	32(%rsp), %rdx          /* reload s7 */
-	mulxq	%r12, %rdx, %rbp        /* s7s1x2.hi */
-	addq	%rdx, %r15              /* s4s4.lo.. */
-	adcq	%rbp, %r8               /* s4s4.hi.. */
+	movq	32(%rsp), %rdx          /* s7 */
+	movq	%r14, 88(%rsp)          /* spill s2s1x2.hi.. */
+	movq	%rbp, 96(%rsp)          /* spill s2s1x2.lo.. */
+	mulxq	152(%rsp), %rbp, %r14   /* s7s0x2.hi */
+	addq	%rbp, %r15              /* s4s3x2.lo.. */
+	adcq	%r14, %r8               /* s4s3x2.hi.. */
+	mulxq	%r10, %r14, %rbp        /* s7s1x2.hi */
 	movq	48(%rsp), %rdx          /* s7x2 */
-	movq	%r10, 96(%rsp)          /* spill s4s3x2.hi.. */
-	mulxq	%r13, %r10, %rbp        /* s7x2s2x2.hi */
-	addq	%r10, %rsi              /* s0s0.lo.. */
-	adcq	%rbp, %rcx              /* s0s0.hi.. */
-	mulxq	%r14, %rbp, %r10        /* s7x2s3x2.hi */
-	addq	%rbp, %rbx              /* s1s0x2.lo.. */
-	adcq	%r10, %rax              /* s1s0x2.hi.. */
-	mulxq	104(%rsp), %rbp, %r10   /* s7x2s4x2.hi */
-	addq	64(%rsp), %rbp          /* s1s1.lo.. */
-	adcq	%r10, %rdi              /* s1s1.hi.. */
-	movq	%r11, 64(%rsp)          /* spill s4s3x2.lo.. */
-	mulxq	32(%rsp), %r11, %r10    /* r10=s7x2s7.hi r11=s7x2s7.lo */
-	movq	%rdi, 32(%rsp)          /* spill s1s1.hi.. */
-	mulxq	16(%rsp), %rdi, %rdx    /* s7x2s5x2.hi */
-	addq	%rdi, %r9               /* s2s1x2.lo.. */
-	adcq	88(%rsp), %rdx          /* s2s1x2.hi.. */
-	addq	80(%rsp), %r11          /* s3s2x2.lo.. */
-	adcq	128(%rsp), %r10         /* s3s2x2.hi.. */
-	movq	%rdx, %rdi              /* s2s1x2.hi.. */
+	addq	%r14, %rcx              /* s4s4.lo.. */
+	adcq	%rbp, %r11              /* s4s4.hi.. */
+	mulxq	%rsi, %r14, %rbp        /* s7x2s2x2.hi */
+	addq	%r14, %r9               /* s0s0.lo.. */
+	adcq	%rbp, %r12              /* s0s0.hi.. */
+	mulxq	%rdi, %r14, %rbp        /* s7x2s3x2.hi */
+	addq	%r14, %r13              /* s1s0x2.lo.. */
+	adcq	%rbp, %rax              /* s1s0x2.hi.. */
+	mulxq	16(%rsp), %r14, %rbp    /* s7x2s4x2.hi */
+	addq	64(%rsp), %r14          /* s1s1.lo.. */
+	adcq	%rbp, %rbx              /* s1s1.hi.. */
+	movq	%r8, 64(%rsp)           /* spill s4s3x2.hi.. */
+	mulxq	32(%rsp), %r8, %rbp     /* rbp=s7x2s7.hi r8=s7x2s7.lo */
+	movq	%r15, 32(%rsp)          /* spill s4s3x2.lo.. */
+	mulxq	128(%rsp), %rdx, %r15   /* s7x2s5x2.hi */
+	addq	96(%rsp), %rdx          /* s2s1x2.lo.. */
+	adcq	88(%rsp), %r15          /* s2s1x2.hi.. */
+	addq	72(%rsp), %r8           /* s3s2x2.lo.. */
+	adcq	104(%rsp), %rbp         /* s3s2x2.hi.. */
+	movq	%rdx, 72(%rsp)          /* spill s2s1x2.lo.. */
 	movq	48(%rsp), %rdx          /* reload s7x2 */
-	movq	%r10, 80(%rsp)          /* spill s3s2x2.hi.. */
-	mulxq	56(%rsp), %r10, %rdx    /* s7x2s6x2.hi */
-	addq	144(%rsp), %r10         /* s2s2.lo.. */
+	movq	%rbp, 88(%rsp)          /* spill s3s2x2.hi.. */
+	mulxq	56(%rsp), %rbp, %rdx    /* s7x2s6x2.hi */
+	addq	144(%rsp), %rbp         /* s2s2.lo.. */
 	adcq	112(%rsp), %rdx         /* s2s2.hi.. */
-	movq	%rdx, 88(%rsp)          /* spill s2s2.hi.. */
-	movq	136(%rsp), %rdx         /* reload s0x2 */
-	movq	%r11, 112(%rsp)         /* spill s3s2x2.lo.. */
-	mulxq	24(%rsp), %r11, %rdx    /* s8s0x2.hi */
-	addq	%r11, %r15              /* s4s4.lo.. */
-	adcq	%rdx, %r8               /* s4s4.hi.. */
-	movq	24(%rsp), %r11          /* s8 */
-	leaq	(%r11,%r11,1), %rdx     /* s8x2 */
-	mulxq	%r12, %r11, %r12        /* s8x2s1x2.hi */
-	addq	%r11, %rsi              /* s0s0.lo.. */
-	adcq	%r12, %rcx              /* s0s0.hi.. */
-	mulxq	%r13, %r12, %r11        /* s8x2s2x2.hi */
-	addq	%r12, %rbx              /* s1s0x2.lo.. */
-	adcq	%r11, %rax              /* s1s0x2.hi.. */
-	mulxq	%r14, %r12, %r11        /* s8x2s3x2.hi */
-	addq	%r12, %rbp              /* s1s1.lo.. */
-	adcq	32(%rsp), %r11          /* s1s1.hi.. */
-	mulxq	104(%rsp), %r13, %r12   /* s8x2s4x2.hi */
-	addq	%r13, %r9               /* s2s1x2.lo.. */
-	adcq	%r12, %rdi              /* s2s1x2.hi.. */
-	mulxq	16(%rsp), %r13, %r12    /* s8x2s5x2.hi */
-	addq	%r13, %r10              /* s2s2.lo.. */
-	adcq	88(%rsp), %r12          /* s2s2.hi.. */
-	mulxq	56(%rsp), %r14, %r13    /* s8x2s6x2.hi */
-	addq	112(%rsp), %r14         /* s3s2x2.lo.. */
-	adcq	80(%rsp), %r13          /* s3s2x2.hi.. */
-	movq	%r8, 16(%rsp)           /* spill s4s4.hi.. */
-	movq	%r15, 32(%rsp)          /* spill s4s4.lo.. */
-	mulxq	48(%rsp), %r15, %r8     /* s8x2s7x2.hi */
-	addq	72(%rsp), %r15          /* s3s3.lo.. */
-	adcq	40(%rsp), %r8           /* s3s3.hi.. */
-	movq	%r8, 40(%rsp)           /* spill s3s3.hi.. */
-	mulxq	24(%rsp), %r8, %rdx     /* s8x2s8.hi */
-	addq	64(%rsp), %r8           /* s4s3x2.lo.. */
-	adcq	96(%rsp), %rdx          /* s4s3x2.hi.. */
-	movq	%rdx, 24(%rsp)          /* spill s4s3x2.hi.. */
-	movq	%rcx, %rdx              /* s0s0.hi.. */
-	shldq	$6, %rsi, %rdx          /* s0s0.lo...high       limb, carry = (column + carry).split(width) */
-	shrq	$58, %rcx               /* s0s0.hi...high */
-	addq	%rdx, %rbx              /* s1s0x2.lo.. */
-	adcq	%rcx, %rax              /* s1s0x2.hi.. */
-	movq	%rax, %rcx              /* s1s0x2.hi.. */
-	shldq	$6, %rbx, %rcx          /* s1s0x2.lo...high */
-	shrq	$58, %rax               /* s1s0x2.hi...high */
-	addq	%rcx, %rbp              /* s1s1.lo.. */
-	adcq	%rax, %r11              /* s1s1.hi.. */
-	movq	%r11, %rax              /* s1s1.hi.. */
-	shldq	$6, %rbp, %rax          /* s1s1.lo...high */
-	shrq	$58, %r11               /* s1s1.hi...high */
-	addq	%rax, %r9               /* s2s1x2.lo.. */
-	adcq	%r11, %rdi              /* s2s1x2.hi.. */
-	movq	%rdi, %rax              /* s2s1x2.hi.. */
-	shldq	$6, %r9, %rax           /* s2s1x2.lo...high */
-	shrq	$58, %rdi               /* s2s1x2.hi...high */
-	addq	%rax, %r10              /* s2s2.lo.. */
-	adcq	%rdi, %r12              /* s2s2.hi.. */
-	movq	%r12, %rax              /* s2s2.hi.. */
-	shldq	$6, %r10, %rax          /* s2s2.lo...high */
-	shrq	$58, %r12               /* s2s2.hi...high */
-	addq	%rax, %r14              /* s3s2x2.lo.. */
-	adcq	%r12, %r13              /* s3s2x2.hi.. */
-	movq	%r13, %rax              /* s3s2x2.hi.. */
-	shldq	$6, %r14, %rax          /* s3s2x2.lo...high */
-	shrq	$58, %r13               /* s3s2x2.hi...high */
-	addq	%rax, %r15              /* s3s3.lo.. */
-	adcq	40(%rsp), %r13          /* s3s3.hi.. */
-	movq	%r13, %rax              /* s3s3.hi.. */
-	shldq	$6, %r15, %rax          /* s3s3.lo...high */
-	shrq	$58, %r13               /* s3s3.hi...high */
-	addq	%rax, %r8               /* s4s3x2.lo.. */
-	adcq	24(%rsp), %r13          /* s4s3x2.hi.. */
+	movq	%rdx, 96(%rsp)          /* spill s2s2.hi.. */
+	movq	152(%rsp), %rdx         /* reload s0x2 */
+	movq	%r8, 104(%rsp)          /* spill s3s2x2.lo.. */
+	mulxq	80(%rsp), %r8, %rdx     /* s8s0x2.hi */
+	addq	%rcx, %r8               /* s4s4.lo.. */
+	movq	80(%rsp), %rcx          /* s8 */
+	adcq	%rdx, %r11              /* s4s4.hi.. */
+	leaq	(%rcx,%rcx,1), %rdx     /* s8x2 */
+	mulxq	%r10, %rcx, %r10        /* s8x2s1x2.hi */
+	addq	%rcx, %r9               /* s0s0.lo.. */
+	adcq	%r10, %r12              /* s0s0.hi.. */
+	mulxq	%rsi, %rcx, %r10        /* s8x2s2x2.hi */
+	addq	%r13, %rcx              /* s1s0x2.lo.. */
+	adcq	%r10, %rax              /* s1s0x2.hi.. */
+	mulxq	%rdi, %rsi, %r10        /* s8x2s3x2.hi */
+	addq	%rsi, %r14              /* s1s1.lo.. */
+	adcq	%r10, %rbx              /* s1s1.hi.. */
+	mulxq	16(%rsp), %rsi, %r10    /* s8x2s4x2.hi */
+	addq	72(%rsp), %rsi          /* s2s1x2.lo.. */
+	adcq	%r10, %r15              /* s2s1x2.hi.. */
+	mulxq	128(%rsp), %rdi, %r10   /* s8x2s5x2.hi */
+	addq	%rdi, %rbp              /* s2s2.lo.. */
+	adcq	96(%rsp), %r10          /* s2s2.hi.. */
+	mulxq	56(%rsp), %r13, %rdi    /* s8x2s6x2.hi */
+	addq	104(%rsp), %r13         /* s3s2x2.lo.. */
+	adcq	88(%rsp), %rdi          /* s3s2x2.hi.. */
+	movq	%r11, 16(%rsp)          /* spill s4s4.hi.. */
+	movq	%r8, 56(%rsp)           /* spill s4s4.lo.. */
+	mulxq	48(%rsp), %r8, %r11     /* s8x2s7x2.hi */
+	addq	24(%rsp), %r8           /* s3s3.lo.. */
+	adcq	40(%rsp), %r11          /* s3s3.hi.. */
+	movq	%r11, 24(%rsp)          /* spill s3s3.hi.. */
+	mulxq	80(%rsp), %r11, %rdx    /* s8x2s8.hi */
+	addq	32(%rsp), %r11          /* s4s3x2.lo.. */
+	adcq	64(%rsp), %rdx          /* s4s3x2.hi.. */
+	movq	%rdx, 32(%rsp)          /* spill s4s3x2.hi.. */
+	movq	%r12, %rdx              /* s0s0.hi.. */
+	shldq	$6, %r9, %rdx           /* (s0s0.lo..).high     limb, carry = (column + carry).split(width) */
+	shrq	$58, %r12               /* (s0s0.hi..).high */
+	addq	%rdx, %rcx              /* s1s0x2.lo.. */
+	adcq	%r12, %rax              /* s1s0x2.hi.. */
+	movq	%rax, %rdx              /* s1s0x2.hi.. */
+	shldq	$6, %rcx, %rdx          /* (s1s0x2.lo..).high */
+	shrq	$58, %rax               /* (s1s0x2.hi..).high */
+	addq	%rdx, %r14              /* s1s1.lo.. */
+	adcq	%rax, %rbx              /* s1s1.hi.. */
+	movq	%rbx, %rax              /* s1s1.hi.. */
+	shldq	$6, %r14, %rax          /* (s1s1.lo..).high */
+	shrq	$58, %rbx               /* (s1s1.hi..).high */
+	addq	%rax, %rsi              /* s2s1x2.lo.. */
+	adcq	%rbx, %r15              /* s2s1x2.hi.. */
+	movq	%r15, %rax              /* s2s1x2.hi.. */
+	shldq	$6, %rsi, %rax          /* (s2s1x2.lo..).high */
+	shrq	$58, %r15               /* (s2s1x2.hi..).high */
+	addq	%rax, %rbp              /* s2s2.lo.. */
+	adcq	%r15, %r10              /* s2s2.hi.. */
+	movq	%r10, %rax              /* s2s2.hi.. */
+	shldq	$6, %rbp, %rax          /* (s2s2.lo..).high */
+	shrq	$58, %r10               /* (s2s2.hi..).high */
+	addq	%rax, %r13              /* s3s2x2.lo.. */
+	adcq	%r10, %rdi              /* s3s2x2.hi.. */
+	movq	%rdi, %rax              /* s3s2x2.hi.. */
+	shldq	$6, %r13, %rax          /* (s3s2x2.lo..).high */
+	shrq	$58, %rdi               /* (s3s2x2.hi..).high */
+	addq	%rax, %r8               /* s3s3.lo.. */
+	adcq	24(%rsp), %rdi          /* s3s3.hi.. */
+	movq	%rdi, %rax              /* s3s3.hi.. */
+	shldq	$6, %r8, %rax           /* (s3s3.lo..).high */
+	shrq	$58, %rdi               /* (s3s3.hi..).high */
+	addq	%rax, %r11              /* s4s3x2.lo.. */
+	adcq	32(%rsp), %rdi          /* s4s3x2.hi.. */
 	movabsq	$0x3ffffffffffffff, %rax /* 0x3ffffffffffffff */
-	andq	%rax, %rsi              /* s0s0.lo...low */
-	movq	%r13, %r11              /* s4s3x2.hi.. */
-	shldq	$6, %r8, %r11           /* s4s3x2.lo...high */
-	shrq	$58, %r13               /* s4s3x2.hi...high */
-	addq	32(%rsp), %r11          /* s4s4.lo.. */
-	adcq	16(%rsp), %r13          /* s4s4.hi.. */
-	andq	%rax, %rbx              /* s1s0x2.lo...low */
-	movq	%r13, %rcx              /* s4s4.hi.. */
-	shldq	$7, %r11, %rcx          /* s4s4.lo...high */
-	shrq	$57, %r13               /* s4s4.hi...high */
-	addq	%rcx, %rsi              /* s0s0.lo...low..      limbs[0], carry = (limbs[0] + carry).split(58) */
-	adcq	$0, %r13                /* s4s4.hi...high.. */
-	andq	%rax, %rbp              /* s1s1.lo...low        limb, carry = (column + carry).split(width) */
-	andq	%rax, %r9               /* s2s1x2.lo...low */
-	andq	%rax, %r10              /* s2s2.lo...low */
-	andq	%rax, %r14              /* s3s2x2.lo...low */
-	shldq	$6, %rsi, %r13          /* s0s0.lo...low...high limbs[0], carry = (limbs[0] + carry).split(58) */
-	andq	%rax, %r15              /* s3s3.lo...low        limb, carry = (column + carry).split(width) */
-	andq	%rax, %r8               /* s4s3x2.lo...low */
-	addq	%r13, %rbx              /* s1s0x2.lo...low..    limbs[1] += carry */
-	movabsq	$0x1ffffffffffffff, %rcx /* 0x1ffffffffffffff */
-	andq	%rcx, %r11              /* s4s4.lo...low        limb, carry = (column + carry).split(width) */
-	andq	%rax, %rsi              /* s0s0.lo...low...low  limbs[0], carry = (limbs[0] + carry).split(58) */
-	movq	%rsi, %rax              /* s0s0.lo...low...low */
-	movq	%r14, %rcx              /* s3s2x2.lo...low */
-	movq	%r15, %rsi              /* s3s3.lo...low */
-	movq	%r8, %rdi               /* s4s3x2.lo...low */
-	movq	%r10, %r8               /* s2s2.lo...low */
-	movq	%rbx, %r10              /* s1s0x2.lo...low.. */
-	movq	%r11, %rbx              /* s4s4.lo...low */
-	movq	%rbp, %r11              /* s1s1.lo...low */
+	andq	%rax, %r9               /* (s0s0.lo..).low */
+	movq	%rdi, %r10              /* s4s3x2.hi.. */
+	shldq	$6, %r11, %r10          /* (s4s3x2.lo..).high */
+	shrq	$58, %rdi               /* (s4s3x2.hi..).high */
+	addq	56(%rsp), %r10          /* s4s4.lo.. */
+	adcq	16(%rsp), %rdi          /* s4s4.hi.. */
+	andq	%rax, %rcx              /* (s1s0x2.lo..).low */
+	movq	%rdi, %rdx              /* s4s4.hi.. */
+	shldq	$7, %r10, %rdx          /* (s4s4.lo..).high */
+	shrq	$57, %rdi               /* (s4s4.hi..).high */
+	addq	%r9, %rdx               /* (s0s0.lo..).low..    limbs[0], carry = (limbs[0] + carry).split(58) */
+	adcq	$0, %rdi                /* (s4s4.hi..).high.. */
+	andq	%rax, %r14              /* (s1s1.lo..).low      limb, carry = (column + carry).split(width) */
+	andq	%rax, %rsi              /* (s2s1x2.lo..).low */
+	andq	%rax, %rbp              /* (s2s2.lo..).low */
+	andq	%rax, %r13              /* (s3s2x2.lo..).low */
+	shldq	$6, %rdx, %rdi          /* ((s0s0.lo..).low..).high limbs[0], carry = (limbs[0] + carry).split(58) */
+	andq	%rax, %r8               /* (s3s3.lo..).low      limb, carry = (column + carry).split(width) */
+	andq	%rax, %r11              /* (s4s3x2.lo..).low */
+	addq	%rdi, %rcx              /* (s1s0x2.lo..).low..  limbs[1] += carry */
+	movabsq	$0x1ffffffffffffff, %r9 /* 0x1ffffffffffffff */
+	andq	%r9, %r10               /* (s4s4.lo..).low      limb, carry = (column + carry).split(width) */
+	andq	%rax, %rdx              /* ((s0s0.lo..).low..).low limbs[0], carry = (limbs[0] + carry).split(58) */
+	movq	%r14, %r15              /* (s1s1.lo..).low */
+	movq	%r8, %rbx               /* (s3s3.lo..).low */
+	movq	%r11, %r9               /* (s4s3x2.lo..).low */
+	movq	%rbp, %r11              /* (s2s2.lo..).low */
+	movq	%rsi, %rbp              /* (s2s1x2.lo..).low */
+	movq	%r10, %r8               /* (s4s4.lo..).low */
 	decq	8(%rsp)
 	jnz	LOCAL(square_n_loop3)
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
-	movl	$58, %edx               /* 0x3a */
-	shrxq	%rdx, (%rsi), %r11      /* a[0].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	shrxq	%rdx, 8(%rsi), %r8      /* a[1].high */
-	shrxq	%rdx, 16(%rsi), %rcx    /* a[2].high */
-	shrxq	%rdx, 24(%rsi), %rbx    /* a[3].high */
-	shrxq	%rdx, 32(%rsi), %rbp    /* a[4].high */
-	shrxq	%rdx, 40(%rsi), %r12    /* a[5].high */
-	shrxq	%rdx, 48(%rsi), %r13    /* a[6].high */
-	shrxq	%rdx, 56(%rsi), %r14    /* a[7].high */
-	movl	$57, %r15d              /* 0x39 */
-	shrxq	%r15, 64(%rsi), %r9     /* a[8].high */
-	bzhiq	%rdx, (%rsi), %rax      /* a[0].low */
-	bzhiq	%rdx, 8(%rsi), %r10     /* a[1].low */
-	addq	%r9, %rax               /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	addq	%r11, %r10              /* a[1].low.. */
-	bzhiq	%rdx, 16(%rsi), %r11    /* a[2].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	bzhiq	%rdx, 24(%rsi), %r9     /* a[3].low */
-	addq	%r8, %r11               /* a[2].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	addq	%rcx, %r9               /* a[3].low.. */
-	bzhiq	%rdx, 32(%rsi), %r8     /* a[4].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	bzhiq	%rdx, 40(%rsi), %rcx    /* a[5].low */
-	addq	%rbx, %r8               /* a[4].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	addq	%rbp, %rcx              /* a[5].low.. */
-	bzhiq	%rdx, 48(%rsi), %rbp    /* a[6].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	bzhiq	%rdx, 56(%rsi), %rdx    /* a[7].low */
-	addq	%r12, %rbp              /* a[6].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	addq	%r13, %rdx              /* a[7].low.. */
-	bzhiq	%r15, 64(%rsi), %rbx    /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	%r14, %rbx              /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movq	%rbp, %rsi              /* a[6].low.. */
-	movq	%rdx, %rdi              /* a[7].low.. */
+	movl	$58, %eax               /* 0x3a */
+	shrxq	%rax, (%rsi), %r10      /* a[0].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	shrxq	%rax, 8(%rsi), %r11     /* a[1].high */
+	shrxq	%rax, 16(%rsi), %r9     /* a[2].high */
+	shrxq	%rax, 24(%rsi), %r8     /* a[3].high */
+	shrxq	%rax, 32(%rsi), %rbx    /* a[4].high */
+	shrxq	%rax, 40(%rsi), %r12    /* a[5].high */
+	shrxq	%rax, 48(%rsi), %r14    /* a[6].high */
+	shrxq	%rax, 56(%rsi), %r13    /* a[7].high */
+	movl	$57, %ebp               /* 0x39 */
+	shrxq	%rbp, 64(%rsi), %r15    /* a[8].high */
+	bzhiq	%rax, (%rsi), %rdx      /* a[0].low */
+	bzhiq	%rax, 8(%rsi), %rcx     /* a[1].low */
+	addq	%r15, %rdx              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	addq	%r10, %rcx              /* a[1].low.. */
+	bzhiq	%rax, 16(%rsi), %r15    /* a[2].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	bzhiq	%rax, 24(%rsi), %r10    /* a[3].low */
+	addq	%r11, %r15              /* a[2].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	addq	%r9, %r10               /* a[3].low.. */
+	bzhiq	%rax, 32(%rsi), %r11    /* a[4].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	bzhiq	%rax, 40(%rsi), %r9     /* a[5].low */
+	addq	%r8, %r11               /* a[4].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	addq	%rbx, %r9               /* a[5].low.. */
+	bzhiq	%rax, 48(%rsi), %rbx    /* a[6].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	bzhiq	%rax, 56(%rsi), %rax    /* a[7].low */
+	addq	%r12, %rbx              /* a[6].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	addq	%r14, %rax              /* a[7].low.. */
+	bzhiq	%rbp, 64(%rsi), %r8     /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	addq	%r13, %r8               /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	movq	%r10, %rbp              /* a[3].low.. */
+	movq	%r9, %r13               /* a[5].low.. */
+	movq	%rax, %r9               /* a[7].low.. */
 LOCAL(square_n_join2):
-	movq	(%rsp), %rdx            /* out */
-	movq	%rax, (%rdx)            /*                      return repeat(n, sqr, a, empty=carry) */
-	movq	%r10, 8(%rdx)
-	movq	%r11, 16(%rdx)
-	movq	%r9, 24(%rdx)
-	movq	%r8, 32(%rdx)
-	movq	%rcx, 40(%rdx)
-	movq	%rsi, 48(%rdx)
-	movq	%rdi, 56(%rdx)
-	movq	%rbx, 64(%rdx)
-	addq	$152, %rsp
+	movq	(%rsp), %rax            /* out */
+	movq	%rdx, (%rax)            /*                      return repeat(n, sqr, a, empty=carry) */
+	movq	%rcx, 8(%rax)
+	movq	%r15, 16(%rax)
+	movq	%rbp, 24(%rax)
+	movq	%r11, 32(%rax)
+	movq	%r13, 40(%rax)
+	movq	%rbx, 48(%rax)
+	movq	%r9, 56(%rax)
+	movq	%r8, 64(%rax)
+	addq	$160, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -1300,42 +1298,42 @@ SYMBOL(p521_9x58_mul_small):
 	mulxq	8(%rsi), %r9, %r11      /* ca1.hi */
 	addq	%r9, %rax               /* ca0.lo.high.. */
 	adcq	$0, %r11
-	shldq	$6, %rax, %r11          /* ca0.lo.high...high */
+	shldq	$6, %rax, %r11          /* (ca0.lo.high..).high */
 	mulxq	16(%rsi), %r8, %r9      /* ca2.hi */
-	addq	%r8, %r11               /* ca0.lo.high...high.. */
+	addq	%r8, %r11               /* (ca0.lo.high..).high.. */
 	adcq	$0, %r9
-	shldq	$6, %r11, %r9           /* ca0.lo.high...high...high */
+	shldq	$6, %r11, %r9           /* ((ca0.lo.high..).high..).high */
 	mulxq	24(%rsi), %rcx, %r8     /* ca3.hi */
-	addq	%rcx, %r9               /* ca0.lo.high...high...high.. */
+	addq	%rcx, %r9               /* ((ca0.lo.high..).high..).high.. */
 	adcq	$0, %r8
-	shldq	$6, %r9, %r8            /* ca0.lo.high...high...high...high */
+	shldq	$6, %r9, %r8            /* (((ca0.lo.high..).high..).high..).high */
 	mulxq	32(%rsi), %rbx, %rcx    /* ca4.hi */
-	addq	%rbx, %r8               /* ca0.lo.high...high...high...high.. */
+	addq	%rbx, %r8               /* (((ca0.lo.high..).high..).high..).high.. */
 	adcq	$0, %rcx
-	shldq	$6, %r8, %rcx           /* ca0.lo.high...high...high...high...high */
+	shldq	$6, %r8, %rcx           /* ((((ca0.lo.high..).high..).high..).high..).high */
 	mulxq	40(%rsi), %rbp, %rbx    /* ca5.hi */
-	addq	%rbp, %rcx              /* ca0.lo.high...high...high...high...high.. */
+	addq	%rbp, %rcx              /* ((((ca0.lo.high..).high..).high..).high..).high.. */
 	adcq	$0, %rbx
-	shldq	$6, %rcx, %rbx          /* ca0.lo.high...high...high...high...high...high */
+	shldq	$6, %rcx, %rbx          /* (((((ca0.lo.high..).high..).high..).high..).high..).high */
 	mulxq	48(%rsi), %r12, %rbp    /* ca6.hi */
-	addq	%r12, %rbx              /* ca0.lo.high...high...high...high...high...high.. */
+	addq	%r12, %rbx              /* (((((ca0.lo.high..).high..).high..).high..).high..).high.. */
 	adcq	$0, %rbp
-	shldq	$6, %rbx, %rbp          /* ca0.lo.high...high...high...high...high...high...high */
+	shldq	$6, %rbx, %rbp          /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).high */
 	mulxq	56(%rsi), %r13, %r12    /* ca7.hi */
-	addq	%r13, %rbp              /* ca0.lo.high...high...high...high...high...high...high.. */
+	addq	%r13, %rbp              /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).high.. */
 	adcq	$0, %r12
-	shldq	$6, %rbp, %r12          /* ca0.lo.high...high...high...high...high...high...high...high */
+	shldq	$6, %rbp, %r12          /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high */
 	mulxq	64(%rsi), %r13, %rdx    /* ca8.hi */
-	addq	%r13, %r12              /* ca0.lo.high...high...high...high...high...high...high...high.. */
+	addq	%r13, %r12              /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high.. */
 	adcq	$0, %rdx
-	shldq	$7, %r12, %rdx          /* ca0.lo.high...high...high...high...high...high...high...high...high */
+	shldq	$7, %r12, %rdx          /* ((((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high..).high */
 	movabsq	$0x3ffffffffffffff, %rsi /* 0x3ffffffffffffff */
 	andq	%rsi, %r10
 	addq	%rdx, %r10              /* ca0.lo.low..         limbs[0], carry = (limbs[0] + carry).split(58) */
 	movl	$58, %edx
-	shrxq	%rdx, %r10, %rdx        /* ca0.lo.low...high */
+	shrxq	%rdx, %r10, %rdx        /* (ca0.lo.low..).high */
 	andq	%rsi, %rax              /*                      limb, carry = (column + carry).split(width) */
-	addq	%rdx, %rax              /* ca0.lo.high...low..  limbs[1] += carry */
+	addq	%rdx, %rax              /* (ca0.lo.high..).low.. limbs[1] += carry */
 	andq	%rsi, %r10              /*                      limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	%r10, (%rdi)            /*                      limbs[1] += carry */
 	movq	%rax, 8(%rdi)
@@ -1400,22 +1398,22 @@ SYMBOL(p521_9x58_add):
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
 	movq	(%rsi), %rax            /* a[0] */
-	addq	(%rdx), %rax            /* a[0]..               return [x + y for x, y in zip(a, b)] */
 	movq	8(%rsi), %r10           /* a[1] */
-	addq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	addq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
-	addq	24(%rdx), %r9           /* a[3].. */
 	movq	32(%rsi), %r8           /* a[4] */
-	addq	32(%rdx), %r8           /* a[4].. */
 	movq	40(%rsi), %rcx          /* a[5] */
-	addq	40(%rdx), %rcx          /* a[5].. */
 	movq	48(%rsi), %rbx          /* a[6] */
-	addq	48(%rdx), %rbx          /* a[6].. */
 	movq	56(%rsi), %rbp          /* a[7] */
-	addq	56(%rdx), %rbp          /* a[7].. */
 	movq	64(%rsi), %r12          /* a[8] */
+	addq	(%rdx), %rax            /* a[0]..               return [x + y for x, y in zip(a, b)] */
+	addq	8(%rdx), %r10           /* a[1].. */
+	addq	16(%rdx), %r11          /* a[2].. */
+	addq	24(%rdx), %r9           /* a[3].. */
+	addq	32(%rdx), %r8           /* a[4].. */
+	addq	40(%rdx), %rcx          /* a[5].. */
+	addq	48(%rdx), %rbx          /* a[6].. */
+	addq	56(%rdx), %rbp          /* a[7].. */
 	addq	64(%rdx), %r12          /* a[8].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1631,6 +1629,7 @@ SYMBOL(p521_9x58_canon):
 	bzhiq	%rax, 8(%rsi), %r13     /* a[1].low */
 	bzhiq	%rax, 16(%rsi), %r14    /* a[2].low */
 	addq	%r10, %r13              /* a[1].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	movq	64(%rsi), %r15          /* a[8] */
 	addq	%r11, %r14              /* a[2].low.. */
 	bzhiq	%rax, 24(%rsi), %r10    /* a[3].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	bzhiq	%rax, 32(%rsi), %r11    /* a[4].low */
@@ -1643,7 +1642,6 @@ SYMBOL(p521_9x58_canon):
 	bzhiq	%rax, 56(%rsi), %rcx    /* a[7].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	movl	$57, %edx
 	bzhiq	%rdx, 64(%rsi), %rdx    /* a[8].low */
-	movq	64(%rsi), %r15          /* a[8] */
 	shrq	$57, %r15
 	addq	%r15, %r12              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	addq	%rbx, %rcx              /* a[7].low.. */
@@ -1651,93 +1649,93 @@ SYMBOL(p521_9x58_canon):
 	shlxq	%rax, %r13, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
 	movl	$52, %esi
 	shlxq	%rsi, %r14, %rsi        /* a[2].low..<< */
-	shrq	$6, %r13                /* a[1].low...high */
+	shrq	$6, %r13                /* (a[1].low..).high */
 	addq	%rax, %r12              /* a[0].low.. */
 	movl	$46, %eax
 	shlxq	%rax, %r10, %rax        /* a[3].low..<< */
-	adcq	$0, %r13                /* a[1].low...high.. */
-	shrq	$12, %r14               /* a[2].low...high */
-	addq	%rsi, %r13              /* a[1].low...high.. */
+	adcq	$0, %r13                /* (a[1].low..).high.. */
+	shrq	$12, %r14               /* (a[2].low..).high */
+	addq	%rsi, %r13              /* (a[1].low..).high.. */
 	movl	$40, %esi
 	shlxq	%rsi, %r11, %rsi        /* a[4].low..<< */
-	adcq	$0, %r14                /* a[2].low...high.. */
-	shrq	$18, %r10               /* a[3].low...high */
-	addq	%rax, %r14              /* a[2].low...high.. */
+	adcq	$0, %r14                /* (a[2].low..).high.. */
+	shrq	$18, %r10               /* (a[3].low..).high */
+	addq	%rax, %r14              /* (a[2].low..).high.. */
 	movl	$34, %eax
 	shlxq	%rax, %r9, %rax         /* a[5].low..<< */
-	adcq	$0, %r10                /* a[3].low...high.. */
-	shrq	$24, %r11               /* a[4].low...high */
-	addq	%rsi, %r10              /* a[3].low...high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
+	shrq	$24, %r11               /* (a[4].low..).high */
+	addq	%rsi, %r10              /* (a[3].low..).high.. */
 	movl	$28, %esi
 	shlxq	%rsi, %r8, %rsi         /* a[6].low..<< */
-	adcq	$0, %r11                /* a[4].low...high.. */
-	shrq	$30, %r9                /* a[5].low...high */
-	addq	%rax, %r11              /* a[4].low...high.. */
+	adcq	$0, %r11                /* (a[4].low..).high.. */
+	shrq	$30, %r9                /* (a[5].low..).high */
+	addq	%rax, %r11              /* (a[4].low..).high.. */
 	movl	$22, %eax
 	shlxq	%rax, %rcx, %rax        /* a[7].low..<< */
-	adcq	$0, %r9                 /* a[5].low...high.. */
-	shrq	$36, %r8                /* a[6].low...high */
-	addq	%rsi, %r9               /* a[5].low...high.. */
+	adcq	$0, %r9                 /* (a[5].low..).high.. */
+	shrq	$36, %r8                /* (a[6].low..).high */
+	addq	%rsi, %r9               /* (a[5].low..).high.. */
 	movl	$16, %esi
 	shlxq	%rsi, %rdx, %rsi        /* a[8].low..<< */
-	adcq	$0, %r8                 /* a[6].low...high.. */
-	shrq	$42, %rcx               /* a[7].low...high */
-	addq	%rax, %r8               /* a[6].low...high.. */
-	adcq	$0, %rcx                /* a[7].low...high.. */
-	shrq	$48, %rdx               /* a[8].low...high */
-	addq	%rsi, %rcx              /* a[7].low...high.. */
-	adcq	$0, %rdx                /* a[8].low...high.. */
+	adcq	$0, %r8                 /* (a[6].low..).high.. */
+	shrq	$42, %rcx               /* (a[7].low..).high */
+	addq	%rax, %r8               /* (a[6].low..).high.. */
+	adcq	$0, %rcx                /* (a[7].low..).high.. */
+	shrq	$48, %rdx               /* (a[8].low..).high */
+	addq	%rsi, %rcx              /* (a[7].low..).high.. */
+	adcq	$0, %rdx                /* (a[8].low..).high.. */
 	movq	%r12, %rax              /* a[0].low.. */
 	addq	$1, %rax                /*                      q = (x + 1).split(521)[1] */
-	movq	%r13, %rax              /* a[1].low...high.. */
+	movq	%r13, %rax              /* (a[1].low..).high.. */
 	adcq	$0, %rax
-	movq	%r14, %rax              /* a[2].low...high.. */
+	movq	%r14, %rax              /* (a[2].low..).high.. */
 	adcq	$0, %rax
-	movq	%r10, %rax              /* a[3].low...high.. */
+	movq	%r10, %rax              /* (a[3].low..).high.. */
 	adcq	$0, %rax
-	movq	%r11, %rax              /* a[4].low...high.. */
+	movq	%r11, %rax              /* (a[4].low..).high.. */
 	adcq	$0, %rax
-	movq	%r9, %rax               /* a[5].low...high.. */
+	movq	%r9, %rax               /* (a[5].low..).high.. */
 	adcq	$0, %rax
-	movq	%r8, %rax               /* a[6].low...high.. */
+	movq	%r8, %rax               /* (a[6].low..).high.. */
 	adcq	$0, %rax
-	movq	%rcx, %rax              /* a[7].low...high.. */
+	movq	%rcx, %rax              /* (a[7].low..).high.. */
 	adcq	$0, %rax
-	movq	%rdx, %rax              /* a[8].low...high.. */
-	adcq	$0, %rax                /* a[8].low...high.. */
+	movq	%rdx, %rax              /* (a[8].low..).high.. */
+	adcq	$0, %rax                /* (a[8].low..).high.. */
 	movl	$9, %esi
 	shrxq	%rsi, %rax, %rsi
 	addq	%rsi, %r12              /* a[0].low..           return x + q - (q << 521) */
-	adcq	$0, %r13                /* a[1].low...high.. */
-	adcq	$0, %r14                /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
-	adcq	$0, %r11                /* a[4].low...high.. */
-	adcq	$0, %r9                 /* a[5].low...high.. */
-	adcq	$0, %r8                 /* a[6].low...high.. */
-	adcq	$0, %rcx                /* a[7].low...high.. */
-	adcq	$0, %rdx                /* a[8].low...high.. */
-	andq	$-512, %rax             /* a[8].low...high...low */
-	movq	%r13, %rsi              /* a[1].low...high.. */
-	shldq	$6, %r12, %rsi          /* a[0].low...high      def canon(a: full) -> canonical: */
-	subq	%rax, %rdx              /* a[8].low...high..    return x + q - (q << 521) */
-	shrdq	$52, %r14, %r13         /* a[1].low...high...high def canon(a: full) -> canonical: */
-	shldq	$48, %rcx, %rdx         /* a[7].low...high...high */
+	adcq	$0, %r13                /* (a[1].low..).high.. */
+	adcq	$0, %r14                /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
+	adcq	$0, %r11                /* (a[4].low..).high.. */
+	adcq	$0, %r9                 /* (a[5].low..).high.. */
+	adcq	$0, %r8                 /* (a[6].low..).high.. */
+	adcq	$0, %rcx                /* (a[7].low..).high.. */
+	adcq	$0, %rdx                /* (a[8].low..).high.. */
+	andq	$-512, %rax             /* ((a[8].low..).high..).low */
+	movq	%r13, %rsi              /* (a[1].low..).high.. */
+	shldq	$6, %r12, %rsi          /* (a[0].low..).high    def canon(a: full) -> canonical: */
+	subq	%rax, %rdx              /* (a[8].low..).high..  return x + q - (q << 521) */
+	shrdq	$52, %r14, %r13         /* ((a[1].low..).high..).high def canon(a: full) -> canonical: */
+	shldq	$48, %rcx, %rdx         /* ((a[7].low..).high..).high */
 	movabsq	$0x3ffffffffffffff, %rax /* 0x3ffffffffffffff */
-	andq	%rax, %r12              /* a[0].low...low */
-	shrdq	$46, %r10, %r14         /* a[2].low...high...high */
+	andq	%rax, %r12              /* (a[0].low..).low */
+	shrdq	$46, %r10, %r14         /* ((a[2].low..).high..).high */
 	movq	%r12, (%rdi)
-	shrdq	$40, %r11, %r10         /* a[3].low...high...high */
-	andq	%rax, %rsi              /* a[0].low...high.low */
-	shrdq	$34, %r9, %r11          /* a[4].low...high...high */
+	shrdq	$40, %r11, %r10         /* ((a[3].low..).high..).high */
+	andq	%rax, %rsi              /* (a[0].low..).high.low */
+	shrdq	$34, %r9, %r11          /* ((a[4].low..).high..).high */
 	movq	%rsi, 8(%rdi)
-	shrdq	$28, %r8, %r9           /* a[5].low...high...high */
-	andq	%rax, %r13              /* a[1].low...high...high.low */
-	shrdq	$22, %rcx, %r8          /* a[6].low...high...high */
+	shrdq	$28, %r8, %r9           /* ((a[5].low..).high..).high */
+	andq	%rax, %r13              /* ((a[1].low..).high..).high.low */
+	shrdq	$22, %rcx, %r8          /* ((a[6].low..).high..).high */
 	movq	%r13, 16(%rdi)
-	andq	%rax, %r14              /* a[2].low...high...high.low */
-	andq	%rax, %r10              /* a[3].low...high...high.low */
-	andq	%rax, %r11              /* a[4].low...high...high.low */
-	andq	%rax, %r9               /* a[5].low...high...high.low */
+	andq	%rax, %r14              /* ((a[2].low..).high..).high.low */
+	andq	%rax, %r10              /* ((a[3].low..).high..).high.low */
+	andq	%rax, %r11              /* ((a[4].low..).high..).high.low */
+	andq	%rax, %r9               /* ((a[5].low..).high..).high.low */
 	movq	%r14, 24(%rdi)
 	movq	%r10, 32(%rdi)
 	movq	%r11, 40(%rdi)
@@ -1818,6 +1816,7 @@ SYMBOL(p521_9x58_to_bytes):
 	bzhiq	%rax, 8(%rsi), %r13     /* a[1].low */
 	bzhiq	%rax, 16(%rsi), %r14    /* a[2].low */
 	addq	%r10, %r13              /* a[1].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	movq	64(%rsi), %r15          /* a[8] */
 	addq	%r11, %r14              /* a[2].low.. */
 	bzhiq	%rax, 24(%rsi), %r10    /* a[3].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	bzhiq	%rax, 32(%rsi), %r11    /* a[4].low */
@@ -1830,7 +1829,6 @@ SYMBOL(p521_9x58_to_bytes):
 	bzhiq	%rax, 56(%rsi), %rcx    /* a[7].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	movl	$57, %edx
 	bzhiq	%rdx, 64(%rsi), %rdx    /* a[8].low */
-	movq	64(%rsi), %r15          /* a[8] */
 	shrq	$57, %r15
 	addq	%r15, %r12              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	addq	%rbx, %rcx              /* a[7].low.. */
@@ -1838,80 +1836,80 @@ SYMBOL(p521_9x58_to_bytes):
 	shlxq	%rax, %r13, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
 	movl	$52, %esi
 	shlxq	%rsi, %r14, %rsi        /* a[2].low..<< */
-	shrq	$6, %r13                /* a[1].low...high */
+	shrq	$6, %r13                /* (a[1].low..).high */
 	addq	%rax, %r12              /* a[0].low.. */
 	movl	$46, %eax
 	shlxq	%rax, %r10, %rax        /* a[3].low..<< */
-	adcq	$0, %r13                /* a[1].low...high.. */
-	shrq	$12, %r14               /* a[2].low...high */
-	addq	%rsi, %r13              /* a[1].low...high.. */
+	adcq	$0, %r13                /* (a[1].low..).high.. */
+	shrq	$12, %r14               /* (a[2].low..).high */
+	addq	%rsi, %r13              /* (a[1].low..).high.. */
 	movl	$40, %esi
 	shlxq	%rsi, %r11, %rsi        /* a[4].low..<< */
-	adcq	$0, %r14                /* a[2].low...high.. */
-	shrq	$18, %r10               /* a[3].low...high */
-	addq	%rax, %r14              /* a[2].low...high.. */
+	adcq	$0, %r14                /* (a[2].low..).high.. */
+	shrq	$18, %r10               /* (a[3].low..).high */
+	addq	%rax, %r14              /* (a[2].low..).high.. */
 	movl	$34, %eax
 	shlxq	%rax, %r9, %rax         /* a[5].low..<< */
-	adcq	$0, %r10                /* a[3].low...high.. */
-	shrq	$24, %r11               /* a[4].low...high */
-	addq	%rsi, %r10              /* a[3].low...high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
+	shrq	$24, %r11               /* (a[4].low..).high */
+	addq	%rsi, %r10              /* (a[3].low..).high.. */
 	movl	$28, %esi
 	shlxq	%rsi, %r8, %rsi         /* a[6].low..<< */
-	adcq	$0, %r11                /* a[4].low...high.. */
-	shrq	$30, %r9                /* a[5].low...high */
-	addq	%rax, %r11              /* a[4].low...high.. */
+	adcq	$0, %r11                /* (a[4].low..).high.. */
+	shrq	$30, %r9                /* (a[5].low..).high */
+	addq	%rax, %r11              /* (a[4].low..).high.. */
 	movl	$22, %eax
 	shlxq	%rax, %rcx, %rax        /* a[7].low..<< */
-	adcq	$0, %r9                 /* a[5].low...high.. */
-	shrq	$36, %r8                /* a[6].low...high */
-	addq	%rsi, %r9               /* a[5].low...high.. */
+	adcq	$0, %r9                 /* (a[5].low..).high.. */
+	shrq	$36, %r8                /* (a[6].low..).high */
+	addq	%rsi, %r9               /* (a[5].low..).high.. */
 	movl	$16, %esi
 	shlxq	%rsi, %rdx, %rsi        /* a[8].low..<< */
-	adcq	$0, %r8                 /* a[6].low...high.. */
-	shrq	$42, %rcx               /* a[7].low...high */
-	addq	%rax, %r8               /* a[6].low...high.. */
-	adcq	$0, %rcx                /* a[7].low...high.. */
-	shrq	$48, %rdx               /* a[8].low...high */
-	addq	%rsi, %rcx              /* a[7].low...high.. */
-	adcq	$0, %rdx                /* a[8].low...high.. */
+	adcq	$0, %r8                 /* (a[6].low..).high.. */
+	shrq	$42, %rcx               /* (a[7].low..).high */
+	addq	%rax, %r8               /* (a[6].low..).high.. */
+	adcq	$0, %rcx                /* (a[7].low..).high.. */
+	shrq	$48, %rdx               /* (a[8].low..).high */
+	addq	%rsi, %rcx              /* (a[7].low..).high.. */
+	adcq	$0, %rdx                /* (a[8].low..).high.. */
 	movq	%r12, %rax              /* a[0].low.. */
 	addq	$1, %rax                /*                      q = (x + 1).split(521)[1] */
-	movq	%r13, %rax              /* a[1].low...high.. */
+	movq	%r13, %rax              /* (a[1].low..).high.. */
 	adcq	$0, %rax
-	movq	%r14, %rax              /* a[2].low...high.. */
+	movq	%r14, %rax              /* (a[2].low..).high.. */
 	adcq	$0, %rax
-	movq	%r10, %rax              /* a[3].low...high.. */
+	movq	%r10, %rax              /* (a[3].low..).high.. */
 	adcq	$0, %rax
-	movq	%r11, %rax              /* a[4].low...high.. */
+	movq	%r11, %rax              /* (a[4].low..).high.. */
 	adcq	$0, %rax
-	movq	%r9, %rax               /* a[5].low...high.. */
+	movq	%r9, %rax               /* (a[5].low..).high.. */
 	adcq	$0, %rax
-	movq	%r8, %rax               /* a[6].low...high.. */
+	movq	%r8, %rax               /* (a[6].low..).high.. */
 	adcq	$0, %rax
-	movq	%rcx, %rax              /* a[7].low...high.. */
+	movq	%rcx, %rax              /* (a[7].low..).high.. */
 	adcq	$0, %rax
-	movq	%rdx, %rax              /* a[8].low...high.. */
-	adcq	$0, %rax                /* a[8].low...high.. */
+	movq	%rdx, %rax              /* (a[8].low..).high.. */
+	adcq	$0, %rax                /* (a[8].low..).high.. */
 	movl	$9, %esi
 	shrxq	%rsi, %rax, %rsi
 	addq	%rsi, %r12              /* a[0].low..           return x + q - (q << 521) */
-	adcq	$0, %r13                /* a[1].low...high.. */
-	adcq	$0, %r14                /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
-	adcq	$0, %r11                /* a[4].low...high.. */
-	adcq	$0, %r9                 /* a[5].low...high.. */
+	adcq	$0, %r13                /* (a[1].low..).high.. */
+	adcq	$0, %r14                /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
+	adcq	$0, %r11                /* (a[4].low..).high.. */
+	adcq	$0, %r9                 /* (a[5].low..).high.. */
 	bswapq	%r12                    /* %v103 */
-	adcq	$0, %r8                 /* a[6].low...high.. */
+	adcq	$0, %r8                 /* (a[6].low..).high.. */
 	movq	%r12, 58(%rdi)
-	adcq	$0, %rcx                /* a[7].low...high.. */
+	adcq	$0, %rcx                /* (a[7].low..).high.. */
 	bswapq	%r13                    /* %v104 */
-	adcq	$0, %rdx                /* a[8].low...high.. */
-	andq	$-512, %rax             /* a[8].low...high...low */
+	adcq	$0, %rdx                /* (a[8].low..).high.. */
+	andq	$-512, %rax             /* ((a[8].low..).high..).low */
 	movq	%r13, 50(%rdi)
 	bswapq	%r14                    /* %v105 */
-	subq	%rax, %rdx              /* a[8].low...high.. */
+	subq	%rax, %rdx              /* (a[8].low..).high.. */
 	movq	%r14, 42(%rdi)
-	shldq	$48, %rcx, %rdx         /* a[7].low...high...high */
+	shldq	$48, %rcx, %rdx         /* ((a[7].low..).high..).high */
 	bswapq	%r10                    /* %v106 */
 	bswapq	%r11                    /* %v107 */
 	bswapq	%r9                     /* %v108 */
@@ -1977,22 +1975,22 @@ SYMBOL(p521_9x58_from_bytes):
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
 	movq	58(%rsi), %r10          /* s[58..] */
-	bswapq	%r10                    /* s0                   def from_bytes(s: Bytes(66, "big")) -> tuple[canonical, Bit]: */
 	movq	50(%rsi), %r11          /* s[50..] */
-	bswapq	%r11                    /* s1 */
 	movq	42(%rsi), %r9           /* s[42..] */
-	bswapq	%r9                     /* s2 */
 	movq	34(%rsi), %r8           /* s[34..] */
-	bswapq	%r8                     /* s3 */
 	movq	26(%rsi), %rcx          /* s[26..] */
-	bswapq	%rcx                    /* s4 */
 	movq	18(%rsi), %rdx          /* s[18..] */
-	bswapq	%rdx                    /* s5 */
 	movq	10(%rsi), %rbx          /* s[10..] */
-	bswapq	%rbx                    /* s6 */
 	movq	2(%rsi), %rax           /* s[2..] */
-	bswapq	%rax                    /* s7 */
 	movq	(%rsi), %rbp            /* s[0] */
+	bswapq	%r10                    /* s0                   def from_bytes(s: Bytes(66, "big")) -> tuple[canonical, Bit]: */
+	bswapq	%r11                    /* s1 */
+	bswapq	%r9                     /* s2 */
+	bswapq	%r8                     /* s3 */
+	bswapq	%rcx                    /* s4 */
+	bswapq	%rdx                    /* s5 */
+	bswapq	%rbx                    /* s6 */
+	bswapq	%rax                    /* s7 */
 	bswapq	%rbp
 	shrq	$48, %rbp               /* s8 */
 	cmpq	$-1, %r10               /*                      beyond = s.value.at_least(P) */
@@ -2100,24 +2098,24 @@ SYMBOL(p521_9x58_select):
 	pushq	%r12                    /* save */
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
-	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	(%rcx), %rax            /* b[0] */
-	cmovcq	(%rdx), %rax            /* %v24 */
 	movq	8(%rcx), %r10           /* b[1] */
-	cmovcq	8(%rdx), %r10           /* %v25 */
 	movq	16(%rcx), %r11          /* b[2] */
-	cmovcq	16(%rdx), %r11          /* %v26 */
 	movq	24(%rcx), %r9           /* b[3] */
-	cmovcq	24(%rdx), %r9           /* %v27 */
 	movq	32(%rcx), %r8           /* b[4] */
-	cmovcq	32(%rdx), %r8           /* %v28 */
+	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	40(%rcx), %rsi          /* b[5] */
-	cmovcq	40(%rdx), %rsi          /* %v29 */
 	movq	48(%rcx), %rbx          /* b[6] */
-	cmovcq	48(%rdx), %rbx          /* %v30 */
 	movq	56(%rcx), %rbp          /* b[7] */
-	cmovcq	56(%rdx), %rbp          /* %v31 */
 	movq	64(%rcx), %r12          /* b[8] */
+	cmovcq	(%rdx), %rax            /* %v24 */
+	cmovcq	8(%rdx), %r10           /* %v25 */
+	cmovcq	16(%rdx), %r11          /* %v26 */
+	cmovcq	24(%rdx), %r9           /* %v27 */
+	cmovcq	32(%rdx), %r8           /* %v28 */
+	cmovcq	40(%rdx), %rsi          /* %v29 */
+	cmovcq	48(%rdx), %rbx          /* %v30 */
+	cmovcq	56(%rdx), %rbp          /* %v31 */
 	cmovcq	64(%rdx), %r12          /* %v32 */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -2172,24 +2170,24 @@ SYMBOL(p521_9x58_lookup):
 	pushq	%r12                    /* save */
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
-	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	movq	(%rsi), %rax            /* table[0] */
-	cmovncq	72(%rsi), %rax          /* %v148                return pick(bit, a, b) */
 	movq	8(%rsi), %r10           /* table[1] */
-	cmovncq	80(%rsi), %r10          /* %v149 */
 	movq	16(%rsi), %r11          /* table[2] */
-	cmovncq	88(%rsi), %r11          /* %v150 */
 	movq	24(%rsi), %r9           /* table[3] */
-	cmovncq	96(%rsi), %r9           /* %v151 */
 	movq	32(%rsi), %r8           /* table[4] */
-	cmovncq	104(%rsi), %r8          /* %v152 */
 	movq	40(%rsi), %rcx          /* table[5] */
-	cmovncq	112(%rsi), %rcx         /* %v153 */
 	movq	48(%rsi), %rbx          /* table[6] */
-	cmovncq	120(%rsi), %rbx         /* %v154 */
 	movq	56(%rsi), %rbp          /* table[7] */
-	cmovncq	128(%rsi), %rbp         /* %v155 */
 	movq	64(%rsi), %r12          /* table[8] */
+	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
+	cmovncq	72(%rsi), %rax          /* %v148                return pick(bit, a, b) */
+	cmovncq	80(%rsi), %r10          /* %v149 */
+	cmovncq	88(%rsi), %r11          /* %v150 */
+	cmovncq	96(%rsi), %r9           /* %v151 */
+	cmovncq	104(%rsi), %r8          /* %v152 */
+	cmovncq	112(%rsi), %rcx         /* %v153 */
+	cmovncq	120(%rsi), %rbx         /* %v154 */
+	cmovncq	128(%rsi), %rbp         /* %v155 */
 	cmovncq	136(%rsi), %r12         /* %v156 */
 	cmpq	$2, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	cmovncq	144(%rsi), %rax         /* %v157                return pick(bit, a, b) */
@@ -2401,6 +2399,7 @@ SYMBOL(p521_9x58_is_zero):
 	bzhiq	%rax, 8(%rdi), %r12     /* a[1].low */
 	bzhiq	%rax, 16(%rdi), %r13    /* a[2].low */
 	addq	%r10, %r12              /* a[1].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	movq	64(%rdi), %r14          /* a[8] */
 	addq	%r11, %r13              /* a[2].low.. */
 	bzhiq	%rax, 24(%rdi), %r10    /* a[3].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	bzhiq	%rax, 32(%rdi), %r11    /* a[4].low */
@@ -2413,7 +2412,6 @@ SYMBOL(p521_9x58_is_zero):
 	bzhiq	%rax, 56(%rdi), %rcx    /* a[7].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	movl	$57, %edx
 	bzhiq	%rdx, 64(%rdi), %rdx    /* a[8].low */
-	movq	64(%rdi), %r14          /* a[8] */
 	shrq	$57, %r14
 	addq	%r14, %rbp              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	addq	%rsi, %rcx              /* a[7].low.. */
@@ -2421,74 +2419,74 @@ SYMBOL(p521_9x58_is_zero):
 	shlxq	%rax, %r12, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
 	movl	$52, %esi
 	shlxq	%rsi, %r13, %rsi        /* a[2].low..<< */
-	shrq	$6, %r12                /* a[1].low...high */
+	shrq	$6, %r12                /* (a[1].low..).high */
 	addq	%rax, %rbp              /* a[0].low.. */
 	movl	$46, %eax
 	shlxq	%rax, %r10, %rax        /* a[3].low..<< */
-	adcq	$0, %r12                /* a[1].low...high.. */
-	shrq	$12, %r13               /* a[2].low...high */
-	addq	%rsi, %r12              /* a[1].low...high.. */
+	adcq	$0, %r12                /* (a[1].low..).high.. */
+	shrq	$12, %r13               /* (a[2].low..).high */
+	addq	%rsi, %r12              /* (a[1].low..).high.. */
 	movl	$40, %esi
 	shlxq	%rsi, %r11, %rsi        /* a[4].low..<< */
-	adcq	$0, %r13                /* a[2].low...high.. */
-	shrq	$18, %r10               /* a[3].low...high */
-	addq	%rax, %r13              /* a[2].low...high.. */
+	adcq	$0, %r13                /* (a[2].low..).high.. */
+	shrq	$18, %r10               /* (a[3].low..).high */
+	addq	%rax, %r13              /* (a[2].low..).high.. */
 	movl	$34, %eax
 	shlxq	%rax, %r9, %rax         /* a[5].low..<< */
-	adcq	$0, %r10                /* a[3].low...high.. */
-	shrq	$24, %r11               /* a[4].low...high */
-	addq	%rsi, %r10              /* a[3].low...high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
+	shrq	$24, %r11               /* (a[4].low..).high */
+	addq	%rsi, %r10              /* (a[3].low..).high.. */
 	movl	$28, %esi
 	shlxq	%rsi, %r8, %rsi         /* a[6].low..<< */
-	adcq	$0, %r11                /* a[4].low...high.. */
-	shrq	$30, %r9                /* a[5].low...high */
-	addq	%rax, %r11              /* a[4].low...high.. */
+	adcq	$0, %r11                /* (a[4].low..).high.. */
+	shrq	$30, %r9                /* (a[5].low..).high */
+	addq	%rax, %r11              /* (a[4].low..).high.. */
 	movl	$22, %eax
 	shlxq	%rax, %rcx, %rax        /* a[7].low..<< */
-	adcq	$0, %r9                 /* a[5].low...high.. */
-	shrq	$36, %r8                /* a[6].low...high */
-	addq	%rsi, %r9               /* a[5].low...high.. */
+	adcq	$0, %r9                 /* (a[5].low..).high.. */
+	shrq	$36, %r8                /* (a[6].low..).high */
+	addq	%rsi, %r9               /* (a[5].low..).high.. */
 	movl	$16, %esi
 	shlxq	%rsi, %rdx, %rsi        /* a[8].low..<< */
-	adcq	$0, %r8                 /* a[6].low...high.. */
-	shrq	$42, %rcx               /* a[7].low...high */
-	addq	%rax, %r8               /* a[6].low...high.. */
-	adcq	$0, %rcx                /* a[7].low...high.. */
-	shrq	$48, %rdx               /* a[8].low...high */
-	addq	%rsi, %rcx              /* a[7].low...high.. */
-	adcq	$0, %rdx                /* a[8].low...high.. */
+	adcq	$0, %r8                 /* (a[6].low..).high.. */
+	shrq	$42, %rcx               /* (a[7].low..).high */
+	addq	%rax, %r8               /* (a[6].low..).high.. */
+	adcq	$0, %rcx                /* (a[7].low..).high.. */
+	shrq	$48, %rdx               /* (a[8].low..).high */
+	addq	%rsi, %rcx              /* (a[7].low..).high.. */
+	adcq	$0, %rdx                /* (a[8].low..).high.. */
 	movq	%rbp, %rax              /* a[0].low.. */
 	addq	$1, %rax                /*                      q = (x + 1).split(521)[1] */
-	movq	%r12, %rax              /* a[1].low...high.. */
+	movq	%r12, %rax              /* (a[1].low..).high.. */
 	adcq	$0, %rax
-	movq	%r13, %rax              /* a[2].low...high.. */
+	movq	%r13, %rax              /* (a[2].low..).high.. */
 	adcq	$0, %rax
-	movq	%r10, %rax              /* a[3].low...high.. */
+	movq	%r10, %rax              /* (a[3].low..).high.. */
 	adcq	$0, %rax
-	movq	%r11, %rax              /* a[4].low...high.. */
+	movq	%r11, %rax              /* (a[4].low..).high.. */
 	adcq	$0, %rax
-	movq	%r9, %rax               /* a[5].low...high.. */
+	movq	%r9, %rax               /* (a[5].low..).high.. */
 	adcq	$0, %rax
-	movq	%r8, %rax               /* a[6].low...high.. */
+	movq	%r8, %rax               /* (a[6].low..).high.. */
 	adcq	$0, %rax
-	movq	%rcx, %rax              /* a[7].low...high.. */
+	movq	%rcx, %rax              /* (a[7].low..).high.. */
 	adcq	$0, %rax
-	movq	%rdx, %rax              /* a[8].low...high.. */
-	adcq	$0, %rax                /* a[8].low...high.. */
+	movq	%rdx, %rax              /* (a[8].low..).high.. */
+	adcq	$0, %rax                /* (a[8].low..).high.. */
 	movl	$9, %esi
 	shrxq	%rsi, %rax, %rsi
 	addq	%rsi, %rbp              /* a[0].low..           return x + q - (q << 521) */
-	adcq	$0, %r12                /* a[1].low...high.. */
-	adcq	$0, %r13                /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
-	adcq	$0, %r11                /* a[4].low...high.. */
-	adcq	$0, %r9                 /* a[5].low...high.. */
-	adcq	$0, %r8                 /* a[6].low...high.. */
-	adcq	$0, %rcx                /* a[7].low...high.. */
-	adcq	$0, %rdx                /* a[8].low...high.. */
-	andq	$-512, %rax             /* a[8].low...high...low */
+	adcq	$0, %r12                /* (a[1].low..).high.. */
+	adcq	$0, %r13                /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
+	adcq	$0, %r11                /* (a[4].low..).high.. */
+	adcq	$0, %r9                 /* (a[5].low..).high.. */
+	adcq	$0, %r8                 /* (a[6].low..).high.. */
+	adcq	$0, %rcx                /* (a[7].low..).high.. */
+	adcq	$0, %rdx                /* (a[8].low..).high.. */
+	andq	$-512, %rax             /* ((a[8].low..).high..).low */
 	orq	%r12, %rbp              /* a[0].low..           return reduced(a).is_zero() */
-	subq	%rax, %rdx              /* a[8].low...high..    return x + q - (q << 521) */
+	subq	%rax, %rdx              /* (a[8].low..).high..  return x + q - (q << 521) */
 	orq	%r13, %rbp              /*                      return reduced(a).is_zero() */
 	orq	%r10, %rbp              /* a[0].low.. */
 	movq	$1, %rax                /* start */
@@ -2574,115 +2572,115 @@ SYMBOL(p521_9x58_equal):
 	addq	64(%rdi), %rbp
 	subq	64(%rsi), %rbp          /* a[8].. */
 	movl	$58, %esi               /* 0x3a */
-	shrxq	%rsi, %rax, %rdi        /* a[0]...high          low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	movq	%rdi, (%rsp)            /* spill a[0]...high */
-	shrxq	%rsi, %r10, %rdi        /* a[1]...high */
-	movq	%rdi, 8(%rsp)           /* spill a[1]...high */
-	shrxq	%rsi, %r11, %rdi        /* a[2]...high */
-	movq	%rdi, 16(%rsp)          /* spill a[2]...high */
-	shrxq	%rsi, %r9, %rdi         /* a[3]...high */
-	movq	%rdi, 24(%rsp)          /* spill a[3]...high */
-	shrxq	%rsi, %r8, %rdi         /* a[4]...high */
-	movq	%rdi, 32(%rsp)          /* spill a[4]...high */
-	shrxq	%rsi, %rcx, %rdi        /* a[5]...high */
-	movq	%rdi, 40(%rsp)          /* spill a[5]...high */
-	shrxq	%rsi, %rdx, %rdi        /* a[6]...high */
-	shrxq	%rsi, %rbx, %rsi        /* a[7]...high */
-	movq	%rsi, 48(%rsp)          /* spill a[7]...high */
+	shrxq	%rsi, %rax, %rdi        /* (a[0]..).high        low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movq	%rdi, (%rsp)            /* spill (a[0]..).high */
+	shrxq	%rsi, %r10, %rdi        /* (a[1]..).high */
+	movq	%rdi, 8(%rsp)           /* spill (a[1]..).high */
+	shrxq	%rsi, %r11, %rdi        /* (a[2]..).high */
+	movq	%rdi, 16(%rsp)          /* spill (a[2]..).high */
+	shrxq	%rsi, %r9, %rdi         /* (a[3]..).high */
+	movq	%rdi, 24(%rsp)          /* spill (a[3]..).high */
+	shrxq	%rsi, %r8, %rdi         /* (a[4]..).high */
+	movq	%rdi, 32(%rsp)          /* spill (a[4]..).high */
+	shrxq	%rsi, %rcx, %rdi        /* (a[5]..).high */
+	movq	%rdi, 40(%rsp)          /* spill (a[5]..).high */
+	shrxq	%rsi, %rdx, %rdi        /* (a[6]..).high */
+	shrxq	%rsi, %rbx, %rsi        /* (a[7]..).high */
+	movq	%rsi, 48(%rsp)          /* spill (a[7]..).high */
 	movl	$57, %esi
-	shrxq	%rsi, %rbp, %rsi        /* a[8]...high */
+	shrxq	%rsi, %rbp, %rsi        /* (a[8]..).high */
 	movq	%rbp, 56(%rsp)          /* spill a[8].. */
 	movabsq	$0x3ffffffffffffff, %rbp /* 0x3ffffffffffffff */
 	andq	%rbp, %rax
-	addq	%rsi, %rax              /* a[0]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	addq	%rsi, %rax              /* (a[0]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	andq	%rbp, %r10              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	(%rsp), %r10            /* a[1]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	addq	(%rsp), %r10            /* (a[1]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	andq	%rbp, %r11              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	8(%rsp), %r11           /* a[2]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	addq	8(%rsp), %r11           /* (a[2]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	andq	%rbp, %r9               /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	16(%rsp), %r9           /* a[3]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	addq	16(%rsp), %r9           /* (a[3]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	andq	%rbp, %r8               /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	24(%rsp), %r8           /* a[4]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	addq	24(%rsp), %r8           /* (a[4]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	andq	%rbp, %rcx              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	32(%rsp), %rcx          /* a[5]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	addq	32(%rsp), %rcx          /* (a[5]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	andq	%rbp, %rdx              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	40(%rsp), %rdx          /* a[6]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	addq	40(%rsp), %rdx          /* (a[6]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	andq	%rbp, %rbx              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	%rdi, %rbx              /* a[7]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	addq	%rdi, %rbx              /* (a[7]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	movabsq	$0x1ffffffffffffff, %rsi
 	andq	56(%rsp), %rsi          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	48(%rsp), %rsi          /* a[8]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	addq	48(%rsp), %rsi          /* (a[8]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	movl	$58, %edi
-	shlxq	%rdi, %r10, %rdi        /* a[1]...low..<<       x = fe.element(carried(limbs)).value */
-	shrq	$6, %r10                /* a[1]...low...high */
-	addq	%rdi, %rax              /* a[0]...low.. */
-	adcq	$0, %r10                /* a[1]...low...high.. */
+	shlxq	%rdi, %r10, %rdi        /* (a[1]..).low..<<     x = fe.element(carried(limbs)).value */
+	shrq	$6, %r10                /* ((a[1]..).low..).high */
+	addq	%rdi, %rax              /* (a[0]..).low.. */
+	adcq	$0, %r10                /* ((a[1]..).low..).high.. */
 	movl	$52, %edi
-	shlxq	%rdi, %r11, %rdi        /* a[2]...low..<< */
-	shrq	$12, %r11               /* a[2]...low...high */
-	addq	%rdi, %r10              /* a[1]...low...high.. */
-	adcq	$0, %r11                /* a[2]...low...high.. */
+	shlxq	%rdi, %r11, %rdi        /* (a[2]..).low..<< */
+	shrq	$12, %r11               /* ((a[2]..).low..).high */
+	addq	%rdi, %r10              /* ((a[1]..).low..).high.. */
+	adcq	$0, %r11                /* ((a[2]..).low..).high.. */
 	movl	$46, %edi
-	shlxq	%rdi, %r9, %rdi         /* a[3]...low..<< */
-	shrq	$18, %r9                /* a[3]...low...high */
-	addq	%rdi, %r11              /* a[2]...low...high.. */
-	adcq	$0, %r9                 /* a[3]...low...high.. */
+	shlxq	%rdi, %r9, %rdi         /* (a[3]..).low..<< */
+	shrq	$18, %r9                /* ((a[3]..).low..).high */
+	addq	%rdi, %r11              /* ((a[2]..).low..).high.. */
+	adcq	$0, %r9                 /* ((a[3]..).low..).high.. */
 	movl	$40, %edi
-	shlxq	%rdi, %r8, %rdi         /* a[4]...low..<< */
-	shrq	$24, %r8                /* a[4]...low...high */
-	addq	%rdi, %r9               /* a[3]...low...high.. */
-	adcq	$0, %r8                 /* a[4]...low...high.. */
+	shlxq	%rdi, %r8, %rdi         /* (a[4]..).low..<< */
+	shrq	$24, %r8                /* ((a[4]..).low..).high */
+	addq	%rdi, %r9               /* ((a[3]..).low..).high.. */
+	adcq	$0, %r8                 /* ((a[4]..).low..).high.. */
 	movl	$34, %edi
-	shlxq	%rdi, %rcx, %rdi        /* a[5]...low..<< */
-	shrq	$30, %rcx               /* a[5]...low...high */
-	addq	%rdi, %r8               /* a[4]...low...high.. */
-	adcq	$0, %rcx                /* a[5]...low...high.. */
+	shlxq	%rdi, %rcx, %rdi        /* (a[5]..).low..<< */
+	shrq	$30, %rcx               /* ((a[5]..).low..).high */
+	addq	%rdi, %r8               /* ((a[4]..).low..).high.. */
+	adcq	$0, %rcx                /* ((a[5]..).low..).high.. */
 	movl	$28, %edi
-	shlxq	%rdi, %rdx, %rdi        /* a[6]...low..<< */
-	shrq	$36, %rdx               /* a[6]...low...high */
-	addq	%rdi, %rcx              /* a[5]...low...high.. */
-	adcq	$0, %rdx                /* a[6]...low...high.. */
+	shlxq	%rdi, %rdx, %rdi        /* (a[6]..).low..<< */
+	shrq	$36, %rdx               /* ((a[6]..).low..).high */
+	addq	%rdi, %rcx              /* ((a[5]..).low..).high.. */
+	adcq	$0, %rdx                /* ((a[6]..).low..).high.. */
 	movl	$22, %edi
-	shlxq	%rdi, %rbx, %rdi        /* a[7]...low..<< */
-	shrq	$42, %rbx               /* a[7]...low...high */
-	addq	%rdi, %rdx              /* a[6]...low...high.. */
-	adcq	$0, %rbx                /* a[7]...low...high.. */
+	shlxq	%rdi, %rbx, %rdi        /* (a[7]..).low..<< */
+	shrq	$42, %rbx               /* ((a[7]..).low..).high */
+	addq	%rdi, %rdx              /* ((a[6]..).low..).high.. */
+	adcq	$0, %rbx                /* ((a[7]..).low..).high.. */
 	movl	$16, %edi
-	shlxq	%rdi, %rsi, %rdi        /* a[8]...low..<< */
-	shrq	$48, %rsi               /* a[8]...low...high */
-	addq	%rdi, %rbx              /* a[7]...low...high.. */
-	adcq	$0, %rsi                /* a[8]...low...high.. */
-	movq	%rax, %rdi              /* a[0]...low.. */
+	shlxq	%rdi, %rsi, %rdi        /* (a[8]..).low..<< */
+	shrq	$48, %rsi               /* ((a[8]..).low..).high */
+	addq	%rdi, %rbx              /* ((a[7]..).low..).high.. */
+	adcq	$0, %rsi                /* ((a[8]..).low..).high.. */
+	movq	%rax, %rdi              /* (a[0]..).low.. */
 	addq	$1, %rdi                /*                      q = (x + 1).split(521)[1] */
-	movq	%r10, %rdi              /* a[1]...low...high.. */
+	movq	%r10, %rdi              /* ((a[1]..).low..).high.. */
 	adcq	$0, %rdi
-	movq	%r11, %rdi              /* a[2]...low...high.. */
+	movq	%r11, %rdi              /* ((a[2]..).low..).high.. */
 	adcq	$0, %rdi
-	movq	%r9, %rdi               /* a[3]...low...high.. */
+	movq	%r9, %rdi               /* ((a[3]..).low..).high.. */
 	adcq	$0, %rdi
-	movq	%r8, %rdi               /* a[4]...low...high.. */
+	movq	%r8, %rdi               /* ((a[4]..).low..).high.. */
 	adcq	$0, %rdi
-	movq	%rcx, %rdi              /* a[5]...low...high.. */
+	movq	%rcx, %rdi              /* ((a[5]..).low..).high.. */
 	adcq	$0, %rdi
-	movq	%rdx, %rdi              /* a[6]...low...high.. */
+	movq	%rdx, %rdi              /* ((a[6]..).low..).high.. */
 	adcq	$0, %rdi
-	movq	%rbx, %rdi              /* a[7]...low...high.. */
+	movq	%rbx, %rdi              /* ((a[7]..).low..).high.. */
 	adcq	$0, %rdi
-	movq	%rsi, %rdi              /* a[8]...low...high.. */
-	adcq	$0, %rdi                /* a[8]...low...high.. */
+	movq	%rsi, %rdi              /* ((a[8]..).low..).high.. */
+	adcq	$0, %rdi                /* ((a[8]..).low..).high.. */
 	movl	$9, %ebp
 	shrxq	%rbp, %rdi, %rbp
-	addq	%rbp, %rax              /* a[0]...low..         return x + q - (q << 521) */
-	adcq	$0, %r10                /* a[1]...low...high.. */
-	adcq	$0, %r11                /* a[2]...low...high.. */
-	adcq	$0, %r9                 /* a[3]...low...high.. */
-	adcq	$0, %r8                 /* a[4]...low...high.. */
-	adcq	$0, %rcx                /* a[5]...low...high.. */
-	adcq	$0, %rdx                /* a[6]...low...high.. */
-	adcq	$0, %rbx                /* a[7]...low...high.. */
-	adcq	$0, %rsi                /* a[8]...low...high.. */
+	addq	%rbp, %rax              /* (a[0]..).low..       return x + q - (q << 521) */
+	adcq	$0, %r10                /* ((a[1]..).low..).high.. */
+	adcq	$0, %r11                /* ((a[2]..).low..).high.. */
+	adcq	$0, %r9                 /* ((a[3]..).low..).high.. */
+	adcq	$0, %r8                 /* ((a[4]..).low..).high.. */
+	adcq	$0, %rcx                /* ((a[5]..).low..).high.. */
+	adcq	$0, %rdx                /* ((a[6]..).low..).high.. */
+	adcq	$0, %rbx                /* ((a[7]..).low..).high.. */
+	adcq	$0, %rsi                /* ((a[8]..).low..).high.. */
 	andq	$-512, %rdi
-	subq	%rdi, %rsi              /* a[8]...low...high.. */
+	subq	%rdi, %rsi              /* ((a[8]..).low..).high.. */
 	orq	%r10, %rax              /*                      return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
 	orq	%r11, %rax
 	orq	%r9, %rax
@@ -2717,7 +2715,7 @@ SYMBOL(p521_9x58_equal):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp
- * stack   440 bytes, with what it calls
+ * stack   456 bytes, with what it calls
  */
 	.globl	SYMBOL(p521_9x58_invert)
 	HIDDEN(p521_9x58_invert)
@@ -2860,7 +2858,7 @@ SYMBOL(p521_9x58_invert):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12
- * stack   376 bytes, with what it calls
+ * stack   392 bytes, with what it calls
  */
 	.globl	SYMBOL(p521_9x58_sqrt)
 	HIDDEN(p521_9x58_sqrt)

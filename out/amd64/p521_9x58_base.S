@@ -76,22 +76,22 @@ SYMBOL(p521_9x58_carry):
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
 	movq	(%rsi), %rax            /* a[0] */
-	shrq	$58, %rax               /* a[0].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	movq	8(%rsi), %r10           /* a[1] */
-	shrq	$58, %r10               /* a[1].high */
 	movq	16(%rsi), %r11          /* a[2] */
-	shrq	$58, %r11               /* a[2].high */
 	movq	24(%rsi), %r9           /* a[3] */
-	shrq	$58, %r9                /* a[3].high */
 	movq	32(%rsi), %r8           /* a[4] */
-	shrq	$58, %r8                /* a[4].high */
 	movq	40(%rsi), %rcx          /* a[5] */
-	shrq	$58, %rcx               /* a[5].high */
 	movq	48(%rsi), %rdx          /* a[6] */
-	shrq	$58, %rdx               /* a[6].high */
 	movq	56(%rsi), %rbx          /* a[7] */
-	shrq	$58, %rbx               /* a[7].high */
 	movq	64(%rsi), %rbp          /* a[8] */
+	shrq	$58, %rax               /* a[0].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	shrq	$58, %r10               /* a[1].high */
+	shrq	$58, %r11               /* a[2].high */
+	shrq	$58, %r9                /* a[3].high */
+	shrq	$58, %r8                /* a[4].high */
+	shrq	$58, %rcx               /* a[5].high */
+	shrq	$58, %rdx               /* a[6].high */
+	shrq	$58, %rbx               /* a[7].high */
 	shrq	$57, %rbp               /* a[8].high */
 	movabsq	$0x3ffffffffffffff, %r12
 	andq	(%rsi), %r12
@@ -224,24 +224,24 @@ SYMBOL(p521_9x58_mul):
 	movq	%rdx, 64(%rsp)          /* spill a1b7.hi */
 	mulq	%rdi                    /* a1x2b8.hi */
 	addq	%rax, %r11              /* a0b0.lo.. */
-	adcq	%rdx, %r9               /* a0b0.hi.. */
 	movq	(%rsi), %rax            /* a[0] */
+	adcq	%rdx, %r9               /* a0b0.hi.. */
 	mulq	8(%r10)                 /* a0b1.hi */
 	addq	%rax, %r8               /* a0b1.lo.. */
-	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	movq	(%rsi), %rax            /* a[0] */
+	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	mulq	16(%r10)                /* a0b2.hi */
 	addq	%rax, %rbx              /* a0b2.lo.. */
-	adcq	%rdx, %rbp              /* a0b2.hi.. */
 	movq	(%rsi), %rax            /* a[0] */
+	adcq	%rdx, %rbp              /* a0b2.hi.. */
 	mulq	24(%r10)                /* a0b3.hi */
 	addq	%rax, %r12              /* a0b3.lo.. */
-	adcq	%rdx, %r13              /* a0b3.hi.. */
 	movq	(%rsi), %rax            /* a[0] */
+	adcq	%rdx, %r13              /* a0b3.hi.. */
 	mulq	32(%r10)                /* a0b4.hi */
 	addq	%rax, %r14              /* a0b4.lo.. */
-	adcq	%rdx, %r15              /* a0b4.hi.. */
 	movq	(%rsi), %rax            /* a[0] */
+	adcq	%rdx, %r15              /* a0b4.hi.. */
 	mulq	40(%r10)                /* a0b5.hi */
 	addq	(%rsp), %rax            /* a0b5.lo.. */
 	adcq	8(%rsp), %rdx           /* a0b5.hi.. */
@@ -268,20 +268,20 @@ SYMBOL(p521_9x58_mul):
 	movq	%rdx, 56(%rsp)          /* spill a0b8.hi.. */
 	mulq	(%r10)                  /* a2b0.hi */
 	addq	%rax, %rbx              /* a0b2.lo.. */
-	adcq	%rdx, %rbp              /* a0b2.hi.. */
 	movq	16(%rsi), %rax          /* a[2] */
+	adcq	%rdx, %rbp              /* a0b2.hi.. */
 	mulq	8(%r10)                 /* a2b1.hi */
 	addq	%rax, %r12              /* a0b3.lo.. */
-	adcq	%rdx, %r13              /* a0b3.hi.. */
 	movq	16(%rsi), %rax          /* a[2] */
+	adcq	%rdx, %r13              /* a0b3.hi.. */
 	mulq	16(%r10)                /* a2b2.hi */
 	addq	%rax, %r14              /* a0b4.lo.. */
-	adcq	%rdx, %r15              /* a0b4.hi.. */
 	movq	16(%rsi), %rax          /* a[2] */
+	adcq	%rdx, %r15              /* a0b4.hi.. */
 	mulq	24(%r10)                /* a2b3.hi */
 	addq	%rax, %rdi              /* a0b5.lo.. */
-	adcq	(%rsp), %rdx            /* a0b5.hi.. */
 	movq	16(%rsi), %rax          /* a[2] */
+	adcq	(%rsp), %rdx            /* a0b5.hi.. */
 	movq	%rdx, (%rsp)            /* spill a0b5.hi.. */
 	mulq	32(%r10)                /* a2b4.hi */
 	addq	8(%rsp), %rax           /* a0b6.lo.. */
@@ -306,24 +306,24 @@ SYMBOL(p521_9x58_mul):
 	movq	%rdx, 64(%rsp)          /* spill a0b8.hi.. */
 	mulq	%rbp                    /* a2x2b7.hi */
 	addq	%rax, %r11              /* a0b0.lo.. */
-	adcq	%rdx, %r9               /* a0b0.hi.. */
 	movq	64(%r10), %rax          /* b[8] */
+	adcq	%rdx, %r9               /* a0b0.hi.. */
 	mulq	%rbp                    /* a2x2b8.hi */
 	addq	%rax, %r8               /* a0b1.lo.. */
-	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	movq	24(%rsi), %rax          /* a[3] */
+	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	mulq	(%r10)                  /* a3b0.hi */
 	addq	%rax, %r12              /* a0b3.lo.. */
-	adcq	%rdx, %r13              /* a0b3.hi.. */
 	movq	24(%rsi), %rax          /* a[3] */
+	adcq	%rdx, %r13              /* a0b3.hi.. */
 	mulq	8(%r10)                 /* a3b1.hi */
 	addq	%rax, %r14              /* a0b4.lo.. */
-	adcq	%rdx, %r15              /* a0b4.hi.. */
 	movq	24(%rsi), %rax          /* a[3] */
+	adcq	%rdx, %r15              /* a0b4.hi.. */
 	mulq	16(%r10)                /* a3b2.hi */
 	addq	%rax, %rdi              /* a0b5.lo.. */
-	adcq	(%rsp), %rdx            /* a0b5.hi.. */
 	movq	24(%rsi), %rax          /* a[3] */
+	adcq	(%rsp), %rdx            /* a0b5.hi.. */
 	movq	%rdx, %rbp              /* a0b5.hi.. */
 	mulq	24(%r10)                /* a3b3.hi */
 	addq	8(%rsp), %rax           /* a0b6.lo.. */
@@ -348,25 +348,25 @@ SYMBOL(p521_9x58_mul):
 	movq	%rdx, 64(%rsp)          /* spill a0b8.hi.. */
 	mulq	%r13                    /* a3x2b6.hi */
 	addq	%rax, %r11              /* a0b0.lo.. */
-	adcq	%rdx, %r9               /* a0b0.hi.. */
 	movq	56(%r10), %rax          /* b[7] */
+	adcq	%rdx, %r9               /* a0b0.hi.. */
 	mulq	%r13                    /* a3x2b7.hi */
 	addq	%rax, %r8               /* a0b1.lo.. */
-	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	movq	64(%r10), %rax          /* b[8] */
+	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	mulq	%r13                    /* a3x2b8.hi */
 	addq	%rax, %rbx              /* a0b2.lo.. */
-	adcq	40(%rsp), %rdx          /* a0b2.hi.. */
 	movq	32(%rsi), %rax          /* a[4] */
+	adcq	40(%rsp), %rdx          /* a0b2.hi.. */
 	movq	%rdx, %r13              /* a0b2.hi.. */
 	mulq	(%r10)                  /* a4b0.hi */
 	addq	%rax, %r14              /* a0b4.lo.. */
-	adcq	%rdx, %r15              /* a0b4.hi.. */
 	movq	32(%rsi), %rax          /* a[4] */
+	adcq	%rdx, %r15              /* a0b4.hi.. */
 	mulq	8(%r10)                 /* a4b1.hi */
 	addq	%rax, %rdi              /* a0b5.lo.. */
-	adcq	%rdx, %rbp              /* a0b5.hi.. */
 	movq	32(%rsi), %rax          /* a[4] */
+	adcq	%rdx, %rbp              /* a0b5.hi.. */
 	mulq	16(%r10)                /* a4b2.hi */
 	addq	(%rsp), %rax            /* a0b6.lo.. */
 	adcq	8(%rsp), %rdx           /* a0b6.hi.. */
@@ -390,25 +390,25 @@ SYMBOL(p521_9x58_mul):
 	movq	%rdx, 64(%rsp)          /* spill a0b8.hi.. */
 	mulq	%r15                    /* a4x2b5.hi */
 	addq	%rax, %r11              /* a0b0.lo.. */
-	adcq	%rdx, %r9               /* a0b0.hi.. */
 	movq	48(%r10), %rax          /* b[6] */
+	adcq	%rdx, %r9               /* a0b0.hi.. */
 	mulq	%r15                    /* a4x2b6.hi */
 	addq	%rax, %r8               /* a0b1.lo.. */
-	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	movq	56(%r10), %rax          /* b[7] */
+	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	mulq	%r15                    /* a4x2b7.hi */
 	addq	%rax, %rbx              /* a0b2.lo.. */
-	adcq	%rdx, %r13              /* a0b2.hi.. */
 	movq	64(%r10), %rax          /* b[8] */
+	adcq	%rdx, %r13              /* a0b2.hi.. */
 	mulq	%r15                    /* a4x2b8.hi */
 	addq	%rax, %r12              /* a0b3.lo.. */
-	adcq	32(%rsp), %rdx          /* a0b3.hi.. */
 	movq	40(%rsi), %rax          /* a[5] */
+	adcq	32(%rsp), %rdx          /* a0b3.hi.. */
 	movq	%rdx, %r15              /* a0b3.hi.. */
 	mulq	(%r10)                  /* a5b0.hi */
 	addq	%rax, %rdi              /* a0b5.lo.. */
-	adcq	%rdx, %rbp              /* a0b5.hi.. */
 	movq	40(%rsi), %rax          /* a[5] */
+	adcq	%rdx, %rbp              /* a0b5.hi.. */
 	mulq	8(%r10)                 /* a5b1.hi */
 	addq	(%rsp), %rax            /* a0b6.lo.. */
 	adcq	8(%rsp), %rdx           /* a0b6.hi.. */
@@ -432,24 +432,24 @@ SYMBOL(p521_9x58_mul):
 	movq	%rdx, 64(%rsp)          /* spill a0b8.hi.. */
 	mulq	%rbp                    /* a5x2b4.hi */
 	addq	%rax, %r11              /* a0b0.lo.. */
-	adcq	%rdx, %r9               /* a0b0.hi.. */
 	movq	40(%r10), %rax          /* b[5] */
+	adcq	%rdx, %r9               /* a0b0.hi.. */
 	mulq	%rbp                    /* a5x2b5.hi */
 	addq	%rax, %r8               /* a0b1.lo.. */
-	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	movq	48(%r10), %rax          /* b[6] */
+	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	mulq	%rbp                    /* a5x2b6.hi */
 	addq	%rax, %rbx              /* a0b2.lo.. */
-	adcq	%rdx, %r13              /* a0b2.hi.. */
 	movq	56(%r10), %rax          /* b[7] */
+	adcq	%rdx, %r13              /* a0b2.hi.. */
 	mulq	%rbp                    /* a5x2b7.hi */
 	addq	%rax, %r12              /* a0b3.lo.. */
-	adcq	%rdx, %r15              /* a0b3.hi.. */
 	movq	64(%r10), %rax          /* b[8] */
+	adcq	%rdx, %r15              /* a0b3.hi.. */
 	mulq	%rbp                    /* a5x2b8.hi */
 	addq	%rax, %r14              /* a0b4.lo.. */
-	adcq	40(%rsp), %rdx          /* a0b4.hi.. */
 	movq	48(%rsi), %rax          /* a[6] */
+	adcq	40(%rsp), %rdx          /* a0b4.hi.. */
 	movq	%rdx, %rbp              /* a0b4.hi.. */
 	mulq	(%r10)                  /* a6b0.hi */
 	addq	(%rsp), %rax            /* a0b6.lo.. */
@@ -474,28 +474,28 @@ SYMBOL(p521_9x58_mul):
 	movq	%rdx, 64(%rsp)          /* spill a6x2 */
 	mulq	%rdx                    /* a6x2b3.hi */
 	addq	%rax, %r11              /* a0b0.lo.. */
-	adcq	%rdx, %r9               /* a0b0.hi.. */
 	movq	32(%r10), %rax          /* b[4] */
+	adcq	%rdx, %r9               /* a0b0.hi.. */
 	mulq	64(%rsp)                /* a6x2b4.hi */
 	addq	%rax, %r8               /* a0b1.lo.. */
-	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	movq	40(%r10), %rax          /* b[5] */
+	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	mulq	64(%rsp)                /* a6x2b5.hi */
 	addq	%rax, %rbx              /* a0b2.lo.. */
-	adcq	%rdx, %r13              /* a0b2.hi.. */
 	movq	48(%r10), %rax          /* b[6] */
+	adcq	%rdx, %r13              /* a0b2.hi.. */
 	mulq	64(%rsp)                /* a6x2b6.hi */
 	addq	%rax, %r12              /* a0b3.lo.. */
-	adcq	%rdx, %r15              /* a0b3.hi.. */
 	movq	56(%r10), %rax          /* b[7] */
+	adcq	%rdx, %r15              /* a0b3.hi.. */
 	mulq	64(%rsp)                /* a6x2b7.hi */
 	addq	%rax, %r14              /* a0b4.lo.. */
-	adcq	%rdx, %rbp              /* a0b4.hi.. */
 	movq	64(%rsp), %rax          /* reload a6x2 */
+	adcq	%rdx, %rbp              /* a0b4.hi.. */
 	mulq	64(%r10)                /* a6x2b8.hi */
 	addq	%rax, %rdi              /* a0b5.lo.. */
-	adcq	32(%rsp), %rdx          /* a0b5.hi.. */
 	movq	56(%rsi), %rax          /* a[7] */
+	adcq	32(%rsp), %rdx          /* a0b5.hi.. */
 	movq	%rdx, 32(%rsp)          /* spill a0b5.hi.. */
 	mulq	(%r10)                  /* a7b0.hi */
 	addq	16(%rsp), %rax          /* a0b7.lo.. */
@@ -514,28 +514,28 @@ SYMBOL(p521_9x58_mul):
 	movq	%rdx, 64(%rsp)          /* spill a7x2 */
 	mulq	%rdx                    /* a7x2b2.hi */
 	addq	%rax, %r11              /* a0b0.lo.. */
-	adcq	%rdx, %r9               /* a0b0.hi.. */
 	movq	24(%r10), %rax          /* b[3] */
+	adcq	%rdx, %r9               /* a0b0.hi.. */
 	mulq	64(%rsp)                /* a7x2b3.hi */
 	addq	%rax, %r8               /* a0b1.lo.. */
-	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	movq	32(%r10), %rax          /* b[4] */
+	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	mulq	64(%rsp)                /* a7x2b4.hi */
 	addq	%rax, %rbx              /* a0b2.lo.. */
-	adcq	%rdx, %r13              /* a0b2.hi.. */
 	movq	40(%r10), %rax          /* b[5] */
+	adcq	%rdx, %r13              /* a0b2.hi.. */
 	mulq	64(%rsp)                /* a7x2b5.hi */
 	addq	%rax, %r12              /* a0b3.lo.. */
-	adcq	%rdx, %r15              /* a0b3.hi.. */
 	movq	48(%r10), %rax          /* b[6] */
+	adcq	%rdx, %r15              /* a0b3.hi.. */
 	mulq	64(%rsp)                /* a7x2b6.hi */
 	addq	%rax, %r14              /* a0b4.lo.. */
-	adcq	%rdx, %rbp              /* a0b4.hi.. */
 	movq	56(%r10), %rax          /* b[7] */
+	adcq	%rdx, %rbp              /* a0b4.hi.. */
 	mulq	64(%rsp)                /* a7x2b7.hi */
 	addq	%rax, %rdi              /* a0b5.lo.. */
-	adcq	32(%rsp), %rdx          /* a0b5.hi.. */
 	movq	64(%rsp), %rax          /* a7x2 */
+	adcq	32(%rsp), %rdx          /* a0b5.hi.. */
 	movq	%rdx, 32(%rsp)          /* spill a0b5.hi.. */
 	mulq	64(%r10)                /* a7x2b8.hi */
 	addq	(%rsp), %rax            /* a0b6.lo.. */
@@ -554,28 +554,28 @@ SYMBOL(p521_9x58_mul):
 	movq	%rdx, 56(%rsp)          /* spill a8x2 */
 	mulq	%rdx                    /* a8x2b1.hi */
 	addq	%rax, %r11              /* a0b0.lo.. */
-	adcq	%rdx, %r9               /* a0b0.hi.. */
 	movq	16(%r10), %rax          /* b[2] */
+	adcq	%rdx, %r9               /* a0b0.hi.. */
 	mulq	56(%rsp)                /* a8x2b2.hi */
 	addq	%rax, %r8               /* a0b1.lo.. */
-	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	movq	24(%r10), %rax          /* b[3] */
+	adcq	%rdx, %rcx              /* a0b1.hi.. */
 	mulq	56(%rsp)                /* a8x2b3.hi */
 	addq	%rax, %rbx              /* a0b2.lo.. */
-	adcq	%rdx, %r13              /* a0b2.hi.. */
 	movq	32(%r10), %rax          /* b[4] */
+	adcq	%rdx, %r13              /* a0b2.hi.. */
 	mulq	56(%rsp)                /* a8x2b4.hi */
 	addq	%rax, %r12              /* a0b3.lo.. */
-	adcq	%rdx, %r15              /* a0b3.hi.. */
 	movq	40(%r10), %rax          /* b[5] */
+	adcq	%rdx, %r15              /* a0b3.hi.. */
 	mulq	56(%rsp)                /* a8x2b5.hi */
 	addq	%rax, %r14              /* a0b4.lo.. */
-	adcq	%rdx, %rbp              /* a0b4.hi.. */
 	movq	48(%r10), %rax          /* b[6] */
+	adcq	%rdx, %rbp              /* a0b4.hi.. */
 	mulq	56(%rsp)                /* a8x2b6.hi */
 	addq	%rax, %rdi              /* a0b5.lo.. */
-	adcq	32(%rsp), %rdx          /* a0b5.hi.. */
 	movq	56(%r10), %rax          /* b[7] */
+	adcq	32(%rsp), %rdx          /* a0b5.hi.. */
 	movq	%rdx, 32(%rsp)          /* spill a0b5.hi.. */
 	mulq	56(%rsp)                /* a8x2b7.hi */
 	addq	(%rsp), %rax            /* a0b6.lo.. */
@@ -587,57 +587,57 @@ SYMBOL(p521_9x58_mul):
 	addq	16(%rsp), %rax          /* a0b7.lo.. */
 	adcq	24(%rsp), %rdx          /* a0b7.hi.. */
 	movq	%r9, %r10               /* a0b0.hi.. */
-	shldq	$6, %r11, %r10          /* a0b0.lo...high       limb, carry = (column + carry).split(width) */
-	shrq	$58, %r9                /* a0b0.hi...high */
+	shldq	$6, %r11, %r10          /* (a0b0.lo..).high     limb, carry = (column + carry).split(width) */
+	shrq	$58, %r9                /* (a0b0.hi..).high */
 	addq	%r10, %r8               /* a0b1.lo.. */
 	adcq	%r9, %rcx               /* a0b1.hi.. */
 	movq	%rcx, %r10              /* a0b1.hi.. */
-	shldq	$6, %r8, %r10           /* a0b1.lo...high */
-	shrq	$58, %rcx               /* a0b1.hi...high */
+	shldq	$6, %r8, %r10           /* (a0b1.lo..).high */
+	shrq	$58, %rcx               /* (a0b1.hi..).high */
 	addq	%r10, %rbx              /* a0b2.lo.. */
 	adcq	%rcx, %r13              /* a0b2.hi.. */
 	movq	%r13, %r10              /* a0b2.hi.. */
-	shldq	$6, %rbx, %r10          /* a0b2.lo...high */
-	shrq	$58, %r13               /* a0b2.hi...high */
+	shldq	$6, %rbx, %r10          /* (a0b2.lo..).high */
+	shrq	$58, %r13               /* (a0b2.hi..).high */
 	addq	%r10, %r12              /* a0b3.lo.. */
 	adcq	%r13, %r15              /* a0b3.hi.. */
 	movq	%r15, %r10              /* a0b3.hi.. */
-	shldq	$6, %r12, %r10          /* a0b3.lo...high */
-	shrq	$58, %r15               /* a0b3.hi...high */
+	shldq	$6, %r12, %r10          /* (a0b3.lo..).high */
+	shrq	$58, %r15               /* (a0b3.hi..).high */
 	addq	%r10, %r14              /* a0b4.lo.. */
 	adcq	%r15, %rbp              /* a0b4.hi.. */
 	movq	%rbp, %r10              /* a0b4.hi.. */
-	shldq	$6, %r14, %r10          /* a0b4.lo...high */
-	shrq	$58, %rbp               /* a0b4.hi...high */
+	shldq	$6, %r14, %r10          /* (a0b4.lo..).high */
+	shrq	$58, %rbp               /* (a0b4.hi..).high */
 	addq	%r10, %rdi              /* a0b5.lo.. */
 	adcq	32(%rsp), %rbp          /* a0b5.hi.. */
 	movq	%rbp, %r10              /* a0b5.hi.. */
-	shldq	$6, %rdi, %r10          /* a0b5.lo...high */
-	shrq	$58, %rbp               /* a0b5.hi...high */
+	shldq	$6, %rdi, %r10          /* (a0b5.lo..).high */
+	shrq	$58, %rbp               /* (a0b5.hi..).high */
 	addq	(%rsp), %r10            /* a0b6.lo.. */
 	adcq	8(%rsp), %rbp           /* a0b6.hi.. */
 	movq	%rbp, %r9               /* a0b6.hi.. */
-	shldq	$6, %r10, %r9           /* a0b6.lo...high */
-	shrq	$58, %rbp               /* a0b6.hi...high */
+	shldq	$6, %r10, %r9           /* (a0b6.lo..).high */
+	shrq	$58, %rbp               /* (a0b6.hi..).high */
 	addq	%r9, %rax               /* a0b7.lo.. */
 	adcq	%rbp, %rdx              /* a0b7.hi.. */
 	movq	%rdx, %r9               /* a0b7.hi.. */
-	shldq	$6, %rax, %r9           /* a0b7.lo...high */
-	shrq	$58, %rdx               /* a0b7.hi...high */
+	shldq	$6, %rax, %r9           /* (a0b7.lo..).high */
+	shrq	$58, %rdx               /* (a0b7.hi..).high */
 	addq	%r9, %rsi               /* a0b8.lo.. */
 	adcq	40(%rsp), %rdx          /* a0b8.hi.. */
 	movq	%rdx, %r9               /* a0b8.hi.. */
-	shldq	$7, %rsi, %r9           /* a0b8.lo...high */
-	shrq	$57, %rdx               /* a0b8.hi...high */
+	shldq	$7, %rsi, %r9           /* (a0b8.lo..).high */
+	shrq	$57, %rdx               /* (a0b8.hi..).high */
 	movabsq	$0x3ffffffffffffff, %rcx /* 0x3ffffffffffffff */
 	andq	%rcx, %r11
-	addq	%r9, %r11               /* a0b0.lo...low..      limbs[0], carry = (limbs[0] + carry).split(58) */
-	adcq	$0, %rdx
-	shldq	$6, %r11, %rdx          /* a0b0.lo...low...high */
-	andq	%rcx, %r8               /*                      limb, carry = (column + carry).split(width) */
-	addq	%rdx, %r8               /* a0b1.lo...low..      limbs[1] += carry */
-	andq	%rcx, %r11              /* a0b0.lo...low...low  limbs[0], carry = (limbs[0] + carry).split(58) */
+	addq	%r9, %r11               /* (a0b0.lo..).low..    limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	48(%rsp), %r9           /* out */
+	adcq	$0, %rdx
+	shldq	$6, %r11, %rdx          /* ((a0b0.lo..).low..).high */
+	andq	%rcx, %r8               /*                      limb, carry = (column + carry).split(width) */
+	addq	%rdx, %r8               /* (a0b1.lo..).low..    limbs[1] += carry */
+	andq	%rcx, %r11              /* ((a0b0.lo..).low..).low limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	%r11, (%r9)             /*                      limbs[1] += carry */
 	movq	%r8, 8(%r9)
 	andq	%rcx, %rbx              /*                      limb, carry = (column + carry).split(width) */
@@ -719,8 +719,8 @@ SYMBOL(p521_9x58_sqr):
 	subq	$120, %rsp              /* slots */
 	.cfi_def_cfa_offset 176
 	movq	(%rsi), %rax            /* a[0] */
-	mulq	%rax                    /* rdx=a0a0.hi rax=a0a0.lo columns[k] += (n * x) * y */
 	movq	(%rsi), %r10            /* a[0] */
+	mulq	%rax                    /* rdx=a0a0.hi rax=a0a0.lo columns[k] += (n * x) * y */
 	shlq	$1, %r10                /* a0x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
 	movq	%rax, %r11              /* a0a0.lo */
 	movq	8(%rsi), %rax           /* a[1] */
@@ -728,27 +728,27 @@ SYMBOL(p521_9x58_sqr):
 	mulq	%rax                    /* rdx=a1a1.hi rax=a1a1.lo columns[k] += (n * x) * y */
 	movq	%rax, %r8               /* a1a1.lo */
 	movq	8(%rsi), %rax           /* a[1] */
+	movq	8(%rsi), %rbx           /* a[1] */
 	movq	%rdx, %rcx              /* a1a1.hi */
 	mulq	%r10                    /* rdx=a1a0x2.hi rax=a1a0x2.lo */
-	movq	8(%rsi), %rbx           /* a[1] */
 	shlq	$1, %rbx                /* a1x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
 	movq	%rax, %rbp              /* a1a0x2.lo */
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, %r12              /* a1a0x2.hi */
 	mulq	%r10                    /* a2a0x2.hi            columns[k] += (n * x) * y */
 	addq	%rax, %r8               /* a1a1.lo.. */
-	adcq	%rdx, %rcx              /* a1a1.hi.. */
 	movq	16(%rsi), %rax          /* a[2] */
+	adcq	%rdx, %rcx              /* a1a1.hi.. */
 	mulq	%rbx                    /* rdx=a2a1x2.hi rax=a2a1x2.lo */
 	movq	%rax, %r13              /* a2a1x2.lo */
 	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, %r14              /* a2a1x2.hi */
 	mulq	%r10                    /* a3a0x2.hi */
 	addq	%rax, %r13              /* a2a1x2.lo.. */
-	adcq	%rdx, %r14              /* a2a1x2.hi.. */
 	movq	16(%rsi), %rax          /* a[2] */
-	mulq	%rax                    /* rdx=a2a2.hi rax=a2a2.lo */
 	movq	16(%rsi), %r15          /* a[2] */
+	adcq	%rdx, %r14              /* a2a1x2.hi.. */
+	mulq	%rax                    /* rdx=a2a2.hi rax=a2a2.lo */
 	shlq	$1, %r15                /* a2x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
 	movq	%rax, (%rsp)            /* spill a2a2.lo */
 	movq	24(%rsi), %rax          /* a[3] */
@@ -828,12 +828,12 @@ SYMBOL(p521_9x58_sqr):
 	movq	%rdx, 48(%rsp)          /* spill a3a3.hi.. */
 	mulq	%r14                    /* a5x2a4x2.hi */
 	addq	%rax, %r11              /* a0a0.lo.. */
-	adcq	%rdx, %r9               /* a0a0.hi.. */
 	movq	40(%rsi), %rax          /* a[5] */
+	adcq	%rdx, %r9               /* a0a0.hi.. */
 	mulq	%r13                    /* a5x2a5.hi */
 	addq	%rax, %rbp              /* a1a0x2.lo.. */
-	adcq	%rdx, %r12              /* a1a0x2.hi.. */
 	movq	48(%rsi), %rax          /* a[6] */
+	adcq	%rdx, %r12              /* a1a0x2.hi.. */
 	mulq	%r10                    /* a6a0x2.hi */
 	addq	40(%rsp), %rax          /* a3a3.lo.. */
 	adcq	48(%rsp), %rdx          /* a3a3.hi.. */
@@ -865,8 +865,8 @@ SYMBOL(p521_9x58_sqr):
 	movq	%r15, %rax              /* a6x2 */
 	mulq	%r13                    /* a6x2a5x2.hi */
 	addq	%rax, %r8               /* a1a1.lo.. */
-	adcq	%rdx, %rcx              /* a1a1.hi.. */
 	movq	48(%rsi), %rax          /* a[6] */
+	adcq	%rdx, %rcx              /* a1a1.hi.. */
 	mulq	%r15                    /* a6x2a6.hi */
 	addq	96(%rsp), %rax          /* a2a1x2.lo.. */
 	adcq	72(%rsp), %rdx          /* a2a1x2.hi.. */
@@ -919,17 +919,17 @@ SYMBOL(p521_9x58_sqr):
 	movq	64(%rsi), %rax          /* a[8] */
 	movq	%rdx, 24(%rsp)          /* spill a3a2x2.hi.. */
 	mulq	%r10                    /* a8a0x2.hi */
+	movq	64(%rsi), %r10          /* a[8] */
 	addq	80(%rsp), %rax          /* a4a4.lo.. */
 	adcq	88(%rsp), %rdx          /* a4a4.hi.. */
-	movq	64(%rsi), %r10          /* a[8] */
 	shlq	$1, %r10                /* a8x2 */
 	movq	%rax, 80(%rsp)          /* spill a4a4.lo.. */
 	movq	112(%rsp), %rax         /* a1x2 */
 	movq	%rdx, 88(%rsp)          /* spill a4a4.hi.. */
 	mulq	%r10                    /* a8x2a1x2.hi */
 	addq	%rax, %r11              /* a0a0.lo.. */
-	adcq	%rdx, %r9               /* a0a0.hi.. */
 	movq	104(%rsp), %rax         /* reload a2x2 */
+	adcq	%rdx, %r9               /* a0a0.hi.. */
 	mulq	%r10                    /* a8x2a2x2.hi */
 	addq	%rax, %rbp              /* a1a0x2.lo.. */
 	adcq	%rdx, %r12              /* a1a0x2.hi.. */
@@ -966,68 +966,68 @@ SYMBOL(p521_9x58_sqr):
 	addq	56(%rsp), %rax          /* a4a3x2.lo.. */
 	adcq	64(%rsp), %rdx          /* a4a3x2.hi.. */
 	movq	%r9, %r10               /* a0a0.hi.. */
-	shldq	$6, %r11, %r10          /* a0a0.lo...high       limb, carry = (column + carry).split(width) */
-	shrq	$58, %r9                /* a0a0.hi...high */
+	shldq	$6, %r11, %r10          /* (a0a0.lo..).high     limb, carry = (column + carry).split(width) */
+	shrq	$58, %r9                /* (a0a0.hi..).high */
 	addq	%r10, %rbp              /* a1a0x2.lo.. */
 	adcq	%r9, %r12               /* a1a0x2.hi.. */
 	movq	%r12, %r10              /* a1a0x2.hi.. */
-	shldq	$6, %rbp, %r10          /* a1a0x2.lo...high */
-	shrq	$58, %r12               /* a1a0x2.hi...high */
+	shldq	$6, %rbp, %r10          /* (a1a0x2.lo..).high */
+	shrq	$58, %r12               /* (a1a0x2.hi..).high */
 	addq	%r10, %r8               /* a1a1.lo.. */
 	adcq	%r12, %rcx              /* a1a1.hi.. */
 	movq	%rcx, %r10              /* a1a1.hi.. */
-	shldq	$6, %r8, %r10           /* a1a1.lo...high */
-	shrq	$58, %rcx               /* a1a1.hi...high */
+	shldq	$6, %r8, %r10           /* (a1a1.lo..).high */
+	shrq	$58, %rcx               /* (a1a1.hi..).high */
 	addq	%r10, %rdi              /* a2a1x2.lo.. */
 	adcq	%rcx, %r14              /* a2a1x2.hi.. */
 	movq	%r14, %r10              /* a2a1x2.hi.. */
-	shldq	$6, %rdi, %r10          /* a2a1x2.lo...high */
-	shrq	$58, %r14               /* a2a1x2.hi...high */
+	shldq	$6, %rdi, %r10          /* (a2a1x2.lo..).high */
+	shrq	$58, %r14               /* (a2a1x2.hi..).high */
 	addq	%r10, %r13              /* a2a2.lo.. */
 	adcq	(%rsp), %r14            /* a2a2.hi.. */
 	movq	%r14, %r10              /* a2a2.hi.. */
-	shldq	$6, %r13, %r10          /* a2a2.lo...high */
-	shrq	$58, %r14               /* a2a2.hi...high */
+	shldq	$6, %r13, %r10          /* (a2a2.lo..).high */
+	shrq	$58, %r14               /* (a2a2.hi..).high */
 	addq	%r10, %r15              /* a3a2x2.lo.. */
 	adcq	8(%rsp), %r14           /* a3a2x2.hi.. */
 	movq	%r14, %r10              /* a3a2x2.hi.. */
-	shldq	$6, %r15, %r10          /* a3a2x2.lo...high */
-	shrq	$58, %r14               /* a3a2x2.hi...high */
+	shldq	$6, %r15, %r10          /* (a3a2x2.lo..).high */
+	shrq	$58, %r14               /* (a3a2x2.hi..).high */
 	addq	%r10, %rbx              /* a3a3.lo.. */
 	adcq	16(%rsp), %r14          /* a3a3.hi.. */
 	movq	%r14, %r10              /* a3a3.hi.. */
-	shldq	$6, %rbx, %r10          /* a3a3.lo...high */
-	shrq	$58, %r14               /* a3a3.hi...high */
+	shldq	$6, %rbx, %r10          /* (a3a3.lo..).high */
+	shrq	$58, %r14               /* (a3a3.hi..).high */
 	addq	%r10, %rax              /* a4a3x2.lo.. */
 	adcq	%r14, %rdx              /* a4a3x2.hi.. */
 	movabsq	$0x3ffffffffffffff, %r10 /* 0x3ffffffffffffff */
-	andq	%r10, %r11              /* a0a0.lo...low */
+	andq	%r10, %r11              /* (a0a0.lo..).low */
 	movq	%rdx, %r9               /* a4a3x2.hi.. */
-	shldq	$6, %rax, %r9           /* a4a3x2.lo...high */
-	shrq	$58, %rdx               /* a4a3x2.hi...high */
+	shldq	$6, %rax, %r9           /* (a4a3x2.lo..).high */
+	shrq	$58, %rdx               /* (a4a3x2.hi..).high */
 	addq	80(%rsp), %r9           /* a4a4.lo.. */
 	adcq	88(%rsp), %rdx          /* a4a4.hi.. */
-	andq	%r10, %rbp              /* a1a0x2.lo...low */
+	andq	%r10, %rbp              /* (a1a0x2.lo..).low */
 	movq	%rdx, %rcx              /* a4a4.hi.. */
-	shldq	$7, %r9, %rcx           /* a4a4.lo...high */
-	shrq	$57, %rdx               /* a4a4.hi...high */
-	addq	%rcx, %r11              /* a0a0.lo...low..      limbs[0], carry = (limbs[0] + carry).split(58) */
-	adcq	$0, %rdx                /* a4a4.hi...high.. */
-	andq	%r10, %r8               /* a1a1.lo...low        limb, carry = (column + carry).split(width) */
-	shldq	$6, %r11, %rdx          /* a0a0.lo...low...high limbs[0], carry = (limbs[0] + carry).split(58) */
+	shldq	$7, %r9, %rcx           /* (a4a4.lo..).high */
+	shrq	$57, %rdx               /* (a4a4.hi..).high */
+	addq	%rcx, %r11              /* (a0a0.lo..).low..    limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	32(%rsp), %rcx          /* out */
+	adcq	$0, %rdx                /* (a4a4.hi..).high.. */
+	andq	%r10, %r8               /* (a1a1.lo..).low      limb, carry = (column + carry).split(width) */
+	shldq	$6, %r11, %rdx          /* ((a0a0.lo..).low..).high limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	%r8, 16(%rcx)           /*                      limbs[1] += carry */
-	andq	%r10, %rdi              /* a2a1x2.lo...low      limb, carry = (column + carry).split(width) */
-	addq	%rdx, %rbp              /* a1a0x2.lo...low..    limbs[1] += carry */
-	andq	%r10, %r11              /* a0a0.lo...low...low  limbs[0], carry = (limbs[0] + carry).split(58) */
+	andq	%r10, %rdi              /* (a2a1x2.lo..).low    limb, carry = (column + carry).split(width) */
+	addq	%rdx, %rbp              /* (a1a0x2.lo..).low..  limbs[1] += carry */
+	andq	%r10, %r11              /* ((a0a0.lo..).low..).low limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	%rdi, 24(%rcx)          /*                      limbs[1] += carry */
-	andq	%r10, %r13              /* a2a2.lo...low        limb, carry = (column + carry).split(width) */
+	andq	%r10, %r13              /* (a2a2.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%r11, (%rcx)            /*                      limbs[1] += carry */
 	movq	%rbp, 8(%rcx)
 	movq	%r13, 32(%rcx)
-	andq	%r10, %r15              /* a3a2x2.lo...low      limb, carry = (column + carry).split(width) */
-	andq	%r10, %rbx              /* a3a3.lo...low */
-	andq	%r10, %rax              /* a4a3x2.lo...low */
+	andq	%r10, %r15              /* (a3a2x2.lo..).low    limb, carry = (column + carry).split(width) */
+	andq	%r10, %rbx              /* (a3a3.lo..).low */
+	andq	%r10, %rax              /* (a4a3x2.lo..).low */
 	movq	%r15, 40(%rcx)          /*                      limbs[1] += carry */
 	movq	%rbx, 48(%rcx)
 	movq	%rax, 56(%rcx)
@@ -1111,19 +1111,26 @@ SYMBOL(p521_9x58_square_n):
 	movq	%rdi, (%rsp)            /* spill out */
 	testq	%rdx, %rdx
 	jz	LOCAL(square_n_none)
-	movq	%rbp, 8(%rsp)           /* keep a[7] */
-	movq	%rdx, 16(%rsp)          /* keep n */
-	movq	%rax, %rdi              /* s0 */
+	movq	%rdx, 8(%rsp)           /* keep n */
+	movq	%rax, %rdi              /* a[0] */
+	movq	%r10, %r13              /* a[1] */
+	movq	%r11, %r10              /* a[2] */
+	movq	%r9, %r15               /* a[3] */
+	movq	%r8, %r11               /* a[4] */
+	movq	%rbx, %r9               /* a[6] */
+	movq	%rcx, %rbx              /* a[5] */
+	movq	%rbp, %rax              /* a[7] */
+	movq	%r12, %r8               /* s8 */
 LOCAL(square_n_loop3):
-	leaq	(%rdi,%rdi,1), %rsi     /* s0x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
-	leaq	(%r10,%r10,1), %rbp     /* s1x2 */
-	leaq	(%r11,%r11,1), %r13     /* s2x2 */
-	leaq	(%r9,%r9,1), %r14       /* s3x2 */
-	leaq	(%r8,%r8,1), %r15       /* s4x2 */
-	leaq	(%rcx,%rcx,1), %rdx     /* s5x2 */
-	leaq	(%rbx,%rbx,1), %rax     /* s6x2 */
-	movq	%rax, 24(%rsp)          /* spill s6x2 */
-	movq	8(%rsp), %rax           /* reload s7 */
+	leaq	(%rdi,%rdi,1), %rcx     /* s0x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	leaq	(%r13,%r13,1), %rsi     /* s1x2 */
+	leaq	(%r10,%r10,1), %rbp     /* s2x2 */
+	leaq	(%r15,%r15,1), %r12     /* s3x2 */
+	leaq	(%r11,%r11,1), %r14     /* s4x2 */
+	leaq	(%rbx,%rbx,1), %rdx     /* s5x2 */
+	movq	%r9, 16(%rsp)           /* spill s6 */
+	leaq	(%r9,%r9,1), %r9        /* s6x2 */
+	movq	%rax, 24(%rsp)          /* spill s7 */
 	leaq	(%rax,%rax,1), %rax     /* s7x2 */
 	movq	%rax, 32(%rsp)          /* spill s7x2 */
 	movq	%rdi, %rax              /* s0 */
@@ -1132,355 +1139,348 @@ LOCAL(square_n_loop3):
 	movq	%rax, %rdi              /* s0s0.lo */
 	movq	40(%rsp), %rax          /* s5x2 */
 	movq	%rdx, 48(%rsp)          /* spill s0s0.hi */
-	mulq	%r15                    /* s5x2s4x2.hi */
+	mulq	%r14                    /* s5x2s4x2.hi */
 	addq	%rax, %rdi              /* s0s0.lo.. */
 	adcq	48(%rsp), %rdx          /* s0s0.hi.. */
-	movq	%r10, %rax              /* s1 */
+	movq	%r13, %rax              /* s1 */
 	movq	%rdx, 48(%rsp)          /* spill s0s0.hi.. */
-	mulq	%rsi                    /* rdx=s1s0x2.hi rax=s1s0x2.lo */
+	mulq	%rcx                    /* rdx=s1s0x2.hi rax=s1s0x2.lo */
 	movq	%rax, 56(%rsp)          /* spill s1s0x2.lo */
 	movq	40(%rsp), %rax          /* s5x2 */
 	movq	%rdx, 64(%rsp)          /* spill s1s0x2.hi */
-	mulq	%rcx                    /* s5x2s5.hi */
+	mulq	%rbx                    /* s5x2s5.hi */
 	addq	56(%rsp), %rax          /* s1s0x2.lo.. */
 	adcq	64(%rsp), %rdx          /* s1s0x2.hi.. */
 	movq	%rax, 56(%rsp)          /* spill s1s0x2.lo.. */
-	movq	%r10, %rax              /* s1 */
+	movq	%r13, %rax              /* s1 */
 	movq	%rdx, 64(%rsp)          /* spill s1s0x2.hi.. */
-	mulq	%r10                    /* rdx=s1s1.hi rax=s1s1.lo */
-	movq	%rax, %r10              /* s1s1.lo */
-	movq	%r11, %rax              /* s2 */
+	mulq	%r13                    /* rdx=s1s1.hi rax=s1s1.lo */
+	movq	%rax, %r13              /* s1s1.lo */
+	movq	%r10, %rax              /* s2 */
 	movq	%rdx, 72(%rsp)          /* spill s1s1.hi */
-	mulq	%rsi                    /* s2s0x2.hi */
-	addq	%rax, %r10              /* s1s1.lo.. */
+	mulq	%rcx                    /* s2s0x2.hi */
+	addq	%rax, %r13              /* s1s1.lo.. */
 	adcq	72(%rsp), %rdx          /* s1s1.hi.. */
-	movq	%r11, %rax              /* s2 */
+	movq	%r10, %rax              /* s2 */
 	movq	%rdx, 72(%rsp)          /* spill s1s1.hi.. */
-	mulq	%rbp                    /* rdx=s2s1x2.hi rax=s2s1x2.lo */
+	mulq	%rsi                    /* rdx=s2s1x2.hi rax=s2s1x2.lo */
 	movq	%rax, 80(%rsp)          /* spill s2s1x2.lo */
-	movq	%r9, %rax               /* s3 */
+	movq	%r15, %rax              /* s3 */
 	movq	%rdx, 88(%rsp)          /* spill s2s1x2.hi */
-	mulq	%rsi                    /* s3s0x2.hi */
+	mulq	%rcx                    /* s3s0x2.hi */
 	addq	80(%rsp), %rax          /* s2s1x2.lo.. */
 	adcq	88(%rsp), %rdx          /* s2s1x2.hi.. */
 	movq	%rax, 80(%rsp)          /* spill s2s1x2.lo.. */
-	movq	%r11, %rax              /* s2 */
+	movq	%r10, %rax              /* s2 */
 	movq	%rdx, 88(%rsp)          /* spill s2s1x2.hi.. */
-	mulq	%r11                    /* rdx=s2s2.hi rax=s2s2.lo */
-	movq	%rax, %r11              /* s2s2.lo */
-	movq	%r9, %rax               /* s3 */
+	mulq	%r10                    /* rdx=s2s2.hi rax=s2s2.lo */
+	movq	%rax, %r10              /* s2s2.lo */
+	movq	%r15, %rax              /* s3 */
 	movq	%rdx, 96(%rsp)          /* spill s2s2.hi */
-	mulq	%rbp                    /* s3s1x2.hi */
-	addq	%rax, %r11              /* s2s2.lo.. */
+	mulq	%rsi                    /* s3s1x2.hi */
+	addq	%rax, %r10              /* s2s2.lo.. */
 	adcq	96(%rsp), %rdx          /* s2s2.hi.. */
-	movq	%r9, %rax               /* s3 */
+	movq	%r15, %rax              /* s3 */
 	movq	%rdx, 96(%rsp)          /* spill s2s2.hi.. */
-	mulq	%r13                    /* rdx=s3s2x2.hi rax=s3s2x2.lo */
+	mulq	%rbp                    /* rdx=s3s2x2.hi rax=s3s2x2.lo */
 	movq	%rax, 104(%rsp)         /* spill s3s2x2.lo */
-	movq	%r8, %rax               /* s4 */
+	movq	%r11, %rax              /* s4 */
 	movq	%rdx, 112(%rsp)         /* spill s3s2x2.hi */
-	mulq	%rbp                    /* s4s1x2.hi */
+	mulq	%rsi                    /* s4s1x2.hi */
 	addq	104(%rsp), %rax         /* s3s2x2.lo.. */
 	adcq	112(%rsp), %rdx         /* s3s2x2.hi.. */
 	movq	%rax, 104(%rsp)         /* spill s3s2x2.lo.. */
-	movq	%r9, %rax               /* s3 */
+	movq	%r15, %rax              /* s3 */
 	movq	%rdx, 112(%rsp)         /* spill s3s2x2.hi.. */
-	mulq	%r9                     /* rdx=s3s3.hi rax=s3s3.lo */
-	movq	%rax, %r9               /* s3s3.lo */
-	movq	%r8, %rax               /* s4 */
+	mulq	%r15                    /* rdx=s3s3.hi rax=s3s3.lo */
+	movq	%rax, %r15              /* s3s3.lo */
+	movq	%r11, %rax              /* s4 */
 	movq	%rdx, 120(%rsp)         /* spill s3s3.hi */
-	mulq	%r13                    /* s4s2x2.hi */
-	addq	%rax, %r9               /* s3s3.lo.. */
+	mulq	%rbp                    /* s4s2x2.hi */
+	addq	%rax, %r15              /* s3s3.lo.. */
 	adcq	120(%rsp), %rdx         /* s3s3.hi.. */
-	movq	%r8, %rax               /* s4 */
+	movq	%r11, %rax              /* s4 */
 	movq	%rdx, 120(%rsp)         /* spill s3s3.hi.. */
-	mulq	%rsi                    /* s4s0x2.hi */
-	addq	%rax, %r11              /* s2s2.lo.. */
+	mulq	%rcx                    /* s4s0x2.hi */
+	addq	%rax, %r10              /* s2s2.lo.. */
 	adcq	96(%rsp), %rdx          /* s2s2.hi.. */
-	movq	%r8, %rax               /* s4 */
+	movq	%r11, %rax              /* s4 */
 	movq	%rdx, 96(%rsp)          /* spill s2s2.hi.. */
-	mulq	%r14                    /* rdx=s4s3x2.hi rax=s4s3x2.lo */
+	mulq	%r12                    /* rdx=s4s3x2.hi rax=s4s3x2.lo */
 	movq	%rax, 128(%rsp)         /* spill s4s3x2.lo */
-	movq	%rcx, %rax              /* s5 */
+	movq	%rbx, %rax              /* s5 */
 	movq	%rdx, 136(%rsp)         /* spill s4s3x2.hi */
-	mulq	%r13                    /* s5s2x2.hi */
+	mulq	%rbp                    /* s5s2x2.hi */
 	addq	128(%rsp), %rax         /* s4s3x2.lo.. */
 	adcq	136(%rsp), %rdx         /* s4s3x2.hi.. */
 	movq	%rax, 128(%rsp)         /* spill s4s3x2.lo.. */
-	movq	%r8, %rax               /* s4 */
+	movq	%r11, %rax              /* s4 */
 	movq	%rdx, 136(%rsp)         /* spill s4s3x2.hi.. */
-	mulq	%r8                     /* rdx=s4s4.hi rax=s4s4.lo */
-	movq	%rax, %r8               /* s4s4.lo */
-	movq	%rcx, %rax              /* s5 */
+	mulq	%r11                    /* rdx=s4s4.hi rax=s4s4.lo */
+	movq	%rax, %r11              /* s4s4.lo */
+	movq	%rbx, %rax              /* s5 */
 	movq	%rdx, 144(%rsp)         /* spill s4s4.hi */
-	mulq	%r14                    /* s5s3x2.hi */
-	addq	%rax, %r8               /* s4s4.lo.. */
+	mulq	%r12                    /* s5s3x2.hi */
+	addq	%rax, %r11              /* s4s4.lo.. */
 	adcq	144(%rsp), %rdx         /* s4s4.hi.. */
-	movq	%rcx, %rax              /* s5 */
+	movq	%rbx, %rax              /* s5 */
 	movq	%rdx, 144(%rsp)         /* spill s4s4.hi.. */
-	mulq	%rsi                    /* s5s0x2.hi */
+	mulq	%rcx                    /* s5s0x2.hi */
 	addq	104(%rsp), %rax         /* s3s2x2.lo.. */
 	adcq	112(%rsp), %rdx         /* s3s2x2.hi.. */
 	movq	%rax, 104(%rsp)         /* spill s3s2x2.lo.. */
-	movq	%rcx, %rax              /* s5 */
+	movq	%rbx, %rax              /* s5 */
 	movq	%rdx, 112(%rsp)         /* spill s3s2x2.hi.. */
-	mulq	%rbp                    /* s5s1x2.hi */
-	addq	%rax, %r9               /* s3s3.lo.. */
+	mulq	%rsi                    /* s5s1x2.hi */
+	addq	%rax, %r15              /* s3s3.lo.. */
+	movq	16(%rsp), %rax          /* s6 */
 	adcq	120(%rsp), %rdx         /* s3s3.hi.. */
-	movq	%rbx, %rax              /* s6 */
-	movq	%rdx, %rcx              /* s3s3.hi.. */
-	mulq	%rsi                    /* s6s0x2.hi */
-	addq	%rax, %r9               /* s3s3.lo.. */
-	adcq	%rdx, %rcx              /* s3s3.hi.. */
-	movq	%rbx, %rax              /* s6 */
-	mulq	%rbp                    /* s6s1x2.hi */
+	movq	%rdx, %rbx              /* s3s3.hi.. */
+	mulq	%rcx                    /* s6s0x2.hi */
+	addq	%rax, %r15              /* s3s3.lo.. */
+	movq	16(%rsp), %rax          /* reload s6 */
+	adcq	%rdx, %rbx              /* s3s3.hi.. */
+	mulq	%rsi                    /* s6s1x2.hi */
 	addq	128(%rsp), %rax         /* s4s3x2.lo.. */
 	adcq	136(%rsp), %rdx         /* s4s3x2.hi.. */
 	movq	%rax, 120(%rsp)         /* spill s4s3x2.lo.. */
-	movq	%rbx, %rax              /* s6 */
+	movq	16(%rsp), %rax          /* s6 */
 	movq	%rdx, 128(%rsp)         /* spill s4s3x2.hi.. */
-	mulq	%r13                    /* s6s2x2.hi */
-	addq	%rax, %r8               /* s4s4.lo.. */
+	mulq	%rbp                    /* s6s2x2.hi */
+	addq	%rax, %r11              /* s4s4.lo.. */
 	adcq	144(%rsp), %rdx         /* s4s4.hi.. */
-	movq	24(%rsp), %rax          /* s6x2 */
+	movq	%r9, %rax               /* s6x2 */
 	movq	%rdx, 136(%rsp)         /* spill s4s4.hi.. */
-	mulq	%r14                    /* s6x2s3x2.hi */
+	mulq	%r12                    /* s6x2s3x2.hi */
 	addq	%rax, %rdi              /* s0s0.lo.. */
 	adcq	48(%rsp), %rdx          /* s0s0.hi.. */
-	movq	24(%rsp), %rax          /* s6x2 */
+	movq	%r9, %rax               /* s6x2 */
 	movq	%rdx, 48(%rsp)          /* spill s0s0.hi.. */
-	mulq	%r15                    /* s6x2s4x2.hi */
+	mulq	%r14                    /* s6x2s4x2.hi */
 	addq	56(%rsp), %rax          /* s1s0x2.lo.. */
 	adcq	64(%rsp), %rdx          /* s1s0x2.hi.. */
 	movq	%rax, 56(%rsp)          /* spill s1s0x2.lo.. */
-	movq	24(%rsp), %rax          /* s6x2 */
+	movq	40(%rsp), %rax          /* s5x2 */
 	movq	%rdx, 64(%rsp)          /* spill s1s0x2.hi.. */
-	mulq	40(%rsp)                /* s6x2s5x2.hi */
-	addq	%rax, %r10              /* s1s1.lo.. */
+	mulq	%r9                     /* s6x2s5x2.hi */
+	addq	%rax, %r13              /* s1s1.lo.. */
+	movq	16(%rsp), %rax          /* s6 */
 	adcq	72(%rsp), %rdx          /* s1s1.hi.. */
-	movq	24(%rsp), %rax          /* s6x2 */
 	movq	%rdx, 72(%rsp)          /* spill s1s1.hi.. */
-	mulq	%rbx                    /* s6x2s6.hi */
+	mulq	%r9                     /* s6x2s6.hi */
 	addq	80(%rsp), %rax          /* s2s1x2.lo.. */
 	adcq	88(%rsp), %rdx          /* s2s1x2.hi.. */
-	movq	%rax, %rbx              /* s2s1x2.lo.. */
-	movq	8(%rsp), %rax           /* s7 */
+	movq	%rax, 16(%rsp)          /* spill s2s1x2.lo.. */
+	movq	24(%rsp), %rax          /* s7 */
 	movq	%rdx, 80(%rsp)          /* spill s2s1x2.hi.. */
-	mulq	%rsi                    /* s7s0x2.hi */
+	mulq	%rcx                    /* s7s0x2.hi */
 	addq	120(%rsp), %rax         /* s4s3x2.lo.. */
 	adcq	128(%rsp), %rdx         /* s4s3x2.hi.. */
 	movq	%rax, 88(%rsp)          /* spill s4s3x2.lo.. */
-	movq	8(%rsp), %rax           /* s7 */
+	movq	24(%rsp), %rax          /* s7 */
 	movq	%rdx, 120(%rsp)         /* spill s4s3x2.hi.. */
-	mulq	%rbp                    /* s7s1x2.hi */
-	addq	%rax, %r8               /* s4s4.lo.. */
+	mulq	%rsi                    /* s7s1x2.hi */
+	addq	%rax, %r11              /* s4s4.lo.. */
+	movq	32(%rsp), %rax          /* s7x2 */
 	adcq	136(%rsp), %rdx         /* s4s4.hi.. */
-	movq	32(%rsp), %rax          /* s7x2 */
 	movq	%rdx, 128(%rsp)         /* spill s4s4.hi.. */
-	mulq	%r13                    /* s7x2s2x2.hi */
+	mulq	%rbp                    /* s7x2s2x2.hi */
 	addq	%rax, %rdi              /* s0s0.lo.. */
-	adcq	48(%rsp), %rdx          /* s0s0.hi.. */
 	movq	32(%rsp), %rax          /* s7x2 */
+	adcq	48(%rsp), %rdx          /* s0s0.hi.. */
 	movq	%rdx, 48(%rsp)          /* spill s0s0.hi.. */
-	mulq	%r14                    /* s7x2s3x2.hi */
+	mulq	%r12                    /* s7x2s3x2.hi */
 	addq	56(%rsp), %rax          /* s1s0x2.lo.. */
 	adcq	64(%rsp), %rdx          /* s1s0x2.hi.. */
 	movq	%rax, 56(%rsp)          /* spill s1s0x2.lo.. */
 	movq	32(%rsp), %rax          /* s7x2 */
 	movq	%rdx, 64(%rsp)          /* spill s1s0x2.hi.. */
-	mulq	%r15                    /* s7x2s4x2.hi */
-	addq	%rax, %r10              /* s1s1.lo.. */
-	adcq	72(%rsp), %rdx          /* s1s1.hi.. */
+	mulq	%r14                    /* s7x2s4x2.hi */
+	addq	%rax, %r13              /* s1s1.lo.. */
 	movq	32(%rsp), %rax          /* s7x2 */
+	adcq	72(%rsp), %rdx          /* s1s1.hi.. */
 	movq	%rdx, 72(%rsp)          /* spill s1s1.hi.. */
 	mulq	40(%rsp)                /* s7x2s5x2.hi */
-	addq	%rax, %rbx              /* s2s1x2.lo.. */
+	addq	16(%rsp), %rax          /* s2s1x2.lo.. */
 	adcq	80(%rsp), %rdx          /* s2s1x2.hi.. */
+	movq	%rax, 16(%rsp)          /* spill s2s1x2.lo.. */
 	movq	32(%rsp), %rax          /* s7x2 */
 	movq	%rdx, 80(%rsp)          /* spill s2s1x2.hi.. */
-	mulq	24(%rsp)                /* s7x2s6x2.hi */
-	addq	%rax, %r11              /* s2s2.lo.. */
+	mulq	%r9                     /* s7x2s6x2.hi */
+	addq	%rax, %r10              /* s2s2.lo.. */
+	movq	24(%rsp), %rax          /* s7 */
 	adcq	96(%rsp), %rdx          /* s2s2.hi.. */
-	movq	8(%rsp), %rax           /* s7 */
 	movq	%rdx, 96(%rsp)          /* spill s2s2.hi.. */
 	mulq	32(%rsp)                /* s7x2s7.hi */
 	addq	104(%rsp), %rax         /* s3s2x2.lo.. */
 	adcq	112(%rsp), %rdx         /* s3s2x2.hi.. */
-	movq	%rax, 104(%rsp)         /* spill s3s2x2.lo.. */
-	movq	%rsi, %rax              /* s0x2 */
-	movq	%rdx, 112(%rsp)         /* spill s3s2x2.hi.. */
-	mulq	%r12                    /* s8s0x2.hi */
-	addq	%rax, %r8               /* s4s4.lo.. */
+	movq	%rax, 24(%rsp)          /* spill s3s2x2.lo.. */
+	movq	%rcx, %rax              /* s0x2 */
+	movq	%rdx, 104(%rsp)         /* spill s3s2x2.hi.. */
+	mulq	%r8                     /* s8s0x2.hi */
+	addq	%rax, %r11              /* s4s4.lo.. */
 	adcq	128(%rsp), %rdx         /* s4s4.hi.. */
-	leaq	(%r12,%r12,1), %rsi     /* s8x2 */
-	movq	%rbp, %rax              /* s1x2 */
-	movq	%rdx, 128(%rsp)         /* spill s4s4.hi.. */
-	mulq	%rsi                    /* s8x2s1x2.hi */
+	leaq	(%r8,%r8,1), %rcx       /* s8x2 */
+	movq	%rsi, %rax              /* s1x2 */
+	movq	%rdx, 112(%rsp)         /* spill s4s4.hi.. */
+	mulq	%rcx                    /* s8x2s1x2.hi */
 	addq	%rax, %rdi              /* s0s0.lo.. */
 	adcq	48(%rsp), %rdx          /* s0s0.hi.. */
-	movq	%r13, %rax              /* s2x2 */
-	movq	%rdx, %rbp              /* s0s0.hi.. */
-	mulq	%rsi                    /* s8x2s2x2.hi */
+	movq	%rbp, %rax              /* s2x2 */
+	movq	%rdx, %rsi              /* s0s0.hi.. */
+	mulq	%rcx                    /* s8x2s2x2.hi */
 	addq	56(%rsp), %rax          /* s1s0x2.lo.. */
 	adcq	64(%rsp), %rdx          /* s1s0x2.hi.. */
-	movq	%rax, %r13              /* s1s0x2.lo.. */
-	movq	%r14, %rax              /* s3x2 */
+	movq	%rax, %rbp              /* s1s0x2.lo.. */
+	movq	%r12, %rax              /* s3x2 */
 	movq	%rdx, 48(%rsp)          /* spill s1s0x2.hi.. */
-	mulq	%rsi                    /* s8x2s3x2.hi */
-	addq	%rax, %r10              /* s1s1.lo.. */
+	mulq	%rcx                    /* s8x2s3x2.hi */
+	addq	%rax, %r13              /* s1s1.lo.. */
 	adcq	72(%rsp), %rdx          /* s1s1.hi.. */
-	movq	%r15, %rax              /* s4x2 */
-	movq	%rdx, %r14              /* s1s1.hi.. */
-	mulq	%rsi                    /* s8x2s4x2.hi */
-	addq	%rax, %rbx              /* s2s1x2.lo.. */
+	movq	%r14, %rax              /* s4x2 */
+	movq	%rdx, %r12              /* s1s1.hi.. */
+	mulq	%rcx                    /* s8x2s4x2.hi */
+	addq	16(%rsp), %rax          /* s2s1x2.lo.. */
 	adcq	80(%rsp), %rdx          /* s2s1x2.hi.. */
+	movq	%rax, %r14              /* s2s1x2.lo.. */
 	movq	40(%rsp), %rax          /* s5x2 */
-	movq	%rdx, %r15              /* s2s1x2.hi.. */
-	mulq	%rsi                    /* s8x2s5x2.hi */
-	addq	%rax, %r11              /* s2s2.lo.. */
+	movq	%rdx, 16(%rsp)          /* spill s2s1x2.hi.. */
+	mulq	%rcx                    /* s8x2s5x2.hi */
+	addq	%rax, %r10              /* s2s2.lo.. */
 	adcq	96(%rsp), %rdx          /* s2s2.hi.. */
-	movq	24(%rsp), %rax          /* s6x2 */
+	movq	%r9, %rax               /* s6x2 */
 	movq	%rdx, 40(%rsp)          /* spill s2s2.hi.. */
-	mulq	%rsi                    /* s8x2s6x2.hi */
-	addq	104(%rsp), %rax         /* s3s2x2.lo.. */
-	adcq	112(%rsp), %rdx         /* s3s2x2.hi.. */
-	movq	%rax, 24(%rsp)          /* spill s3s2x2.lo.. */
+	mulq	%rcx                    /* s8x2s6x2.hi */
+	addq	24(%rsp), %rax          /* s3s2x2.lo.. */
+	adcq	104(%rsp), %rdx         /* s3s2x2.hi.. */
+	movq	%rax, %r9               /* s3s2x2.lo.. */
 	movq	32(%rsp), %rax          /* s7x2 */
-	movq	%rdx, 56(%rsp)          /* spill s3s2x2.hi.. */
-	mulq	%rsi                    /* s8x2s7x2.hi */
-	addq	%rax, %r9               /* s3s3.lo.. */
-	adcq	%rdx, %rcx              /* s3s3.hi.. */
-	movq	%rsi, %rax              /* s8x2 */
-	mulq	%r12                    /* s8x2s8.hi */
+	movq	%rdx, 24(%rsp)          /* spill s3s2x2.hi.. */
+	mulq	%rcx                    /* s8x2s7x2.hi */
+	addq	%rax, %r15              /* s3s3.lo.. */
+	adcq	%rdx, %rbx              /* s3s3.hi.. */
+	movq	%rcx, %rax              /* s8x2 */
+	mulq	%r8                     /* s8x2s8.hi */
 	addq	88(%rsp), %rax          /* s4s3x2.lo.. */
 	adcq	120(%rsp), %rdx         /* s4s3x2.hi.. */
-	movq	%rbp, %rsi              /* s0s0.hi.. */
-	shldq	$6, %rdi, %rsi          /* s0s0.lo...high       limb, carry = (column + carry).split(width) */
-	shrq	$58, %rbp               /* s0s0.hi...high */
-	addq	%rsi, %r13              /* s1s0x2.lo.. */
-	adcq	48(%rsp), %rbp          /* s1s0x2.hi.. */
-	movq	%rbp, %rsi              /* s1s0x2.hi.. */
-	shldq	$6, %r13, %rsi          /* s1s0x2.lo...high */
-	shrq	$58, %rbp               /* s1s0x2.hi...high */
-	addq	%rsi, %r10              /* s1s1.lo.. */
-	adcq	%rbp, %r14              /* s1s1.hi.. */
-	movq	%r14, %rsi              /* s1s1.hi.. */
-	shldq	$6, %r10, %rsi          /* s1s1.lo...high */
-	shrq	$58, %r14               /* s1s1.hi...high */
-	addq	%rsi, %rbx              /* s2s1x2.lo.. */
-	adcq	%r14, %r15              /* s2s1x2.hi.. */
-	movq	%r15, %rsi              /* s2s1x2.hi.. */
-	shldq	$6, %rbx, %rsi          /* s2s1x2.lo...high */
-	shrq	$58, %r15               /* s2s1x2.hi...high */
-	addq	%rsi, %r11              /* s2s2.lo.. */
-	adcq	40(%rsp), %r15          /* s2s2.hi.. */
-	movq	%r15, %rsi              /* s2s2.hi.. */
-	shldq	$6, %r11, %rsi          /* s2s2.lo...high */
-	shrq	$58, %r15               /* s2s2.hi...high */
-	addq	24(%rsp), %rsi          /* s3s2x2.lo.. */
-	adcq	56(%rsp), %r15          /* s3s2x2.hi.. */
-	movq	%r15, %rbp              /* s3s2x2.hi.. */
-	shldq	$6, %rsi, %rbp          /* s3s2x2.lo...high */
-	shrq	$58, %r15               /* s3s2x2.hi...high */
-	addq	%rbp, %r9               /* s3s3.lo.. */
-	adcq	%r15, %rcx              /* s3s3.hi.. */
-	movq	%rcx, %rbp              /* s3s3.hi.. */
-	shldq	$6, %r9, %rbp           /* s3s3.lo...high */
-	shrq	$58, %rcx               /* s3s3.hi...high */
-	addq	%rbp, %rax              /* s4s3x2.lo.. */
-	adcq	%rcx, %rdx              /* s4s3x2.hi.. */
-	movq	%rdx, %rcx              /* s4s3x2.hi.. */
-	shldq	$6, %rax, %rcx          /* s4s3x2.lo...high */
-	shrq	$58, %rdx               /* s4s3x2.hi...high */
-	addq	%rcx, %r8               /* s4s4.lo.. */
-	adcq	128(%rsp), %rdx         /* s4s4.hi.. */
-	movq	%rdx, %rcx              /* s4s4.hi.. */
-	shldq	$7, %r8, %rcx           /* s4s4.lo...high */
-	shrq	$57, %rdx               /* s4s4.hi...high */
-	movabsq	$0x3ffffffffffffff, %rbp /* 0x3ffffffffffffff */
-	andq	%rbp, %rdi
-	addq	%rcx, %rdi              /* s0s0.lo...low..      limbs[0], carry = (limbs[0] + carry).split(58) */
+	movq	%rsi, %r8               /* s0s0.hi.. */
+	shldq	$6, %rdi, %r8           /* (s0s0.lo..).high     limb, carry = (column + carry).split(width) */
+	shrq	$58, %rsi               /* (s0s0.hi..).high */
+	addq	%r8, %rbp               /* s1s0x2.lo.. */
+	adcq	48(%rsp), %rsi          /* s1s0x2.hi.. */
+	movq	%rsi, %r8               /* s1s0x2.hi.. */
+	shldq	$6, %rbp, %r8           /* (s1s0x2.lo..).high */
+	shrq	$58, %rsi               /* (s1s0x2.hi..).high */
+	addq	%r8, %r13               /* s1s1.lo.. */
+	adcq	%rsi, %r12              /* s1s1.hi.. */
+	movq	%r12, %r8               /* s1s1.hi.. */
+	shldq	$6, %r13, %r8           /* (s1s1.lo..).high */
+	shrq	$58, %r12               /* (s1s1.hi..).high */
+	addq	%r8, %r14               /* s2s1x2.lo.. */
+	adcq	16(%rsp), %r12          /* s2s1x2.hi.. */
+	movq	%r12, %r8               /* s2s1x2.hi.. */
+	shldq	$6, %r14, %r8           /* (s2s1x2.lo..).high */
+	shrq	$58, %r12               /* (s2s1x2.hi..).high */
+	addq	%r8, %r10               /* s2s2.lo.. */
+	adcq	40(%rsp), %r12          /* s2s2.hi.. */
+	movq	%r12, %r8               /* s2s2.hi.. */
+	shldq	$6, %r10, %r8           /* (s2s2.lo..).high */
+	shrq	$58, %r12               /* (s2s2.hi..).high */
+	addq	%r8, %r9                /* s3s2x2.lo.. */
+	adcq	24(%rsp), %r12          /* s3s2x2.hi.. */
+	movq	%r12, %r8               /* s3s2x2.hi.. */
+	shldq	$6, %r9, %r8            /* (s3s2x2.lo..).high */
+	shrq	$58, %r12               /* (s3s2x2.hi..).high */
+	addq	%r8, %r15               /* s3s3.lo.. */
+	adcq	%r12, %rbx              /* s3s3.hi.. */
+	movq	%rbx, %r8               /* s3s3.hi.. */
+	shldq	$6, %r15, %r8           /* (s3s3.lo..).high */
+	shrq	$58, %rbx               /* (s3s3.hi..).high */
+	addq	%r8, %rax               /* s4s3x2.lo.. */
+	adcq	%rbx, %rdx              /* s4s3x2.hi.. */
+	movq	%rdx, %r8               /* s4s3x2.hi.. */
+	shldq	$6, %rax, %r8           /* (s4s3x2.lo..).high */
+	shrq	$58, %rdx               /* (s4s3x2.hi..).high */
+	addq	%r11, %r8               /* s4s4.lo.. */
+	adcq	112(%rsp), %rdx         /* s4s4.hi.. */
+	movq	%rdx, %r11              /* s4s4.hi.. */
+	shldq	$7, %r8, %r11           /* (s4s4.lo..).high */
+	shrq	$57, %rdx               /* (s4s4.hi..).high */
+	movabsq	$0x3ffffffffffffff, %rcx /* 0x3ffffffffffffff */
+	andq	%rcx, %rdi
+	addq	%r11, %rdi              /* (s0s0.lo..).low..    limbs[0], carry = (limbs[0] + carry).split(58) */
 	adcq	$0, %rdx
-	shldq	$6, %rdi, %rdx          /* s0s0.lo...low...high */
-	andq	%rbp, %r13              /*                      limb, carry = (column + carry).split(width) */
-	addq	%rdx, %r13              /* s1s0x2.lo...low..    limbs[1] += carry */
-	andq	%rbp, %r10              /* s1s1.lo...low        limb, carry = (column + carry).split(width) */
-	andq	%rbp, %rbx              /* s2s1x2.lo...low */
-	andq	%rbp, %r11              /* s2s2.lo...low */
-	andq	%rbp, %rsi              /* s3s2x2.lo...low */
-	andq	%rbp, %r9               /* s3s3.lo...low */
-	andq	%rbp, %rax              /* s4s3x2.lo...low */
-	movabsq	$0x1ffffffffffffff, %rcx /* 0x1ffffffffffffff */
-	andq	%rcx, %r8               /* s4s4.lo...low */
-	andq	%rbp, %rdi              /* s0s0.lo...low...low  limbs[0], carry = (limbs[0] + carry).split(58) */
-	movq	%rax, 8(%rsp)           /* keep s4s3x2.lo...low */
-	movq	%rsi, %rcx              /* s3s2x2.lo...low */
-	movq	%r8, %r12               /* s4s4.lo...low */
-	movq	%r11, %r8               /* s2s2.lo...low */
-	movq	%r10, %r11              /* s1s1.lo...low */
-	movq	%r13, %r10              /* s1s0x2.lo...low.. */
-	movq	%r9, %rax               /* s3s3.lo...low */
-	movq	%rbx, %r9               /* s2s1x2.lo...low */
-	movq	%rax, %rbx              /* s3s3.lo...low */
-	decq	16(%rsp)
+	shldq	$6, %rdi, %rdx          /* ((s0s0.lo..).low..).high */
+	andq	%rcx, %rbp              /*                      limb, carry = (column + carry).split(width) */
+	addq	%rdx, %rbp              /* (s1s0x2.lo..).low..  limbs[1] += carry */
+	andq	%rcx, %r13              /* (s1s1.lo..).low      limb, carry = (column + carry).split(width) */
+	andq	%rcx, %r14              /* (s2s1x2.lo..).low */
+	andq	%rcx, %r10              /* (s2s2.lo..).low */
+	andq	%rcx, %r9               /* (s3s2x2.lo..).low */
+	andq	%rcx, %r15              /* (s3s3.lo..).low */
+	andq	%rcx, %rax              /* (s4s3x2.lo..).low */
+	movabsq	$0x1ffffffffffffff, %r11 /* 0x1ffffffffffffff */
+	andq	%r11, %r8               /* (s4s4.lo..).low */
+	andq	%rcx, %rdi              /* ((s0s0.lo..).low..).low limbs[0], carry = (limbs[0] + carry).split(58) */
+	movq	%r10, %r11              /* (s2s2.lo..).low */
+	movq	%r13, %r10              /* (s1s1.lo..).low */
+	movq	%rbp, %r13              /* (s1s0x2.lo..).low.. */
+	movq	%r9, %rbx               /* (s3s2x2.lo..).low */
+	movq	%r15, %r9               /* (s3s3.lo..).low */
+	movq	%r14, %r15              /* (s2s1x2.lo..).low */
+	decq	8(%rsp)
 	jnz	LOCAL(square_n_loop3)
-	movq	8(%rsp), %rax           /* s7 */
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
-	movq	%rax, %rdx              /* a[0] */
-	shrq	$58, %rdx               /* a[0].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	movq	%r10, %rsi              /* a[1] */
-	shrq	$58, %rsi               /* a[1].high */
-	movq	%r11, %r13              /* a[2] */
-	shrq	$58, %r13               /* a[2].high */
-	movq	%r9, %r14               /* a[3] */
-	shrq	$58, %r14               /* a[3].high */
-	movq	%r8, %r15               /* a[4] */
-	shrq	$58, %r15               /* a[4].high */
-	movq	%rcx, %rdi              /* a[5] */
-	shrq	$58, %rdi               /* a[5].high */
-	movq	%rdi, 8(%rsp)           /* spill a[5].high */
-	movq	%rbx, %rdi              /* a[6] */
-	shrq	$58, %rdi               /* a[6].high */
-	movq	%rdi, 16(%rsp)          /* spill a[6].high */
-	movq	%rbp, %rdi              /* a[7] */
-	shrq	$58, %rdi               /* a[7].high */
-	movq	%rdi, 24(%rsp)          /* spill a[7].high */
-	movq	%r12, %rdi              /* a[8] */
-	shrq	$57, %rdi               /* a[8].high */
-	movq	%r12, 32(%rsp)          /* spill a[8] */
+	shrq	$58, %rax               /* a[0].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	shrq	$58, %r10               /* a[1].high */
+	shrq	$58, %r11               /* a[2].high */
+	shrq	$58, %r9                /* a[3].high */
+	shrq	$58, %r8                /* a[4].high */
+	shrq	$58, %rcx               /* a[5].high */
+	shrq	$58, %rbx               /* a[6].high */
+	shrq	$58, %rbp               /* a[7].high */
+	shrq	$57, %r12               /* a[8].high */
+	movabsq	$0x3ffffffffffffff, %rdx
+	andq	(%rsi), %rdx
+	addq	%r12, %rdx              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	movabsq	$0x3ffffffffffffff, %r13
+	andq	8(%rsi), %r13           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	addq	%rax, %r13              /* a[1].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	movabsq	$0x3ffffffffffffff, %r12
-	andq	%rax, %r12
-	addq	%r12, %rdi              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %rax /* 0x3ffffffffffffff */
-	andq	%rax, %r10              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	%rdx, %r10              /* a[1].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rax, %r11              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	%rsi, %r11              /* a[2].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rax, %r9               /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	%r13, %r9               /* a[3].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rax, %r8               /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	%r14, %r8               /* a[4].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rax, %rcx              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	%r15, %rcx              /* a[5].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rax, %rbx              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	8(%rsp), %rbx           /* a[6].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rbp, %rax              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	16(%rsp), %rax          /* a[7].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x1ffffffffffffff, %r12
-	andq	32(%rsp), %r12          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	24(%rsp), %r12          /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	andq	16(%rsi), %r12          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	addq	%r12, %r10              /* a[2].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	movabsq	$0x3ffffffffffffff, %r15
+	andq	24(%rsi), %r15          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	addq	%r11, %r15              /* a[3].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	movabsq	$0x3ffffffffffffff, %r11
+	andq	32(%rsi), %r11          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	addq	%r9, %r11               /* a[4].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	movabsq	$0x3ffffffffffffff, %r12
+	andq	40(%rsi), %r12          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	addq	%r8, %r12               /* a[5].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	movabsq	$0x3ffffffffffffff, %r9
+	andq	48(%rsi), %r9           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	addq	%rcx, %r9               /* a[6].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	movabsq	$0x3ffffffffffffff, %rax
+	andq	56(%rsi), %rax          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	addq	%rbx, %rax              /* a[7].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	movabsq	$0x1ffffffffffffff, %r8
+	andq	64(%rsi), %r8           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	addq	%rbp, %r8               /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	movq	%rdx, %rdi              /* a[0].low.. */
+	movq	%r12, %rbx              /* a[5].low.. */
 LOCAL(square_n_join2):
-	movq	(%rsp), %rdx            /* out */
-	movq	%rdi, (%rdx)            /*                      return repeat(n, sqr, a, empty=carry) */
-	movq	%r10, 8(%rdx)
-	movq	%r11, 16(%rdx)
-	movq	%r9, 24(%rdx)
-	movq	%r8, 32(%rdx)
-	movq	%rcx, 40(%rdx)
-	movq	%rbx, 48(%rdx)
-	movq	%rax, 56(%rdx)
-	movq	%r12, 64(%rdx)
+	movq	(%rsp), %rcx            /* out */
+	movq	%rdi, (%rcx)            /*                      return repeat(n, sqr, a, empty=carry) */
+	movq	%r13, 8(%rcx)
+	movq	%r10, 16(%rcx)
+	movq	%r15, 24(%rcx)
+	movq	%r11, 32(%rcx)
+	movq	%rbx, 40(%rcx)
+	movq	%r9, 48(%rcx)
+	movq	%rax, 56(%rcx)
+	movq	%r8, 64(%rcx)
 	addq	$152, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -1550,68 +1550,68 @@ SYMBOL(p521_9x58_mul_small):
 	movq	%rdx, %r9               /* ca0.lo.high */
 	mulq	%r10                    /* ca1.hi */
 	addq	%rax, %r9               /* ca0.lo.high.. */
-	adcq	$0, %rdx
-	shldq	$6, %r9, %rdx           /* ca0.lo.high...high */
 	movq	16(%rsi), %rax          /* a[2] */
-	movq	%rdx, %r8               /* ca0.lo.high...high */
+	adcq	$0, %rdx
+	shldq	$6, %r9, %rdx           /* (ca0.lo.high..).high */
+	movq	%rdx, %r8               /* (ca0.lo.high..).high */
 	mulq	%r10                    /* ca2.hi */
-	addq	%rax, %r8               /* ca0.lo.high...high.. */
-	adcq	$0, %rdx
-	shldq	$6, %r8, %rdx           /* ca0.lo.high...high...high */
+	addq	%rax, %r8               /* (ca0.lo.high..).high.. */
 	movq	24(%rsi), %rax          /* a[3] */
-	movq	%rdx, %rcx              /* ca0.lo.high...high...high */
+	adcq	$0, %rdx
+	shldq	$6, %r8, %rdx           /* ((ca0.lo.high..).high..).high */
+	movq	%rdx, %rcx              /* ((ca0.lo.high..).high..).high */
 	mulq	%r10                    /* ca3.hi */
-	addq	%rax, %rcx              /* ca0.lo.high...high...high.. */
-	adcq	$0, %rdx
-	shldq	$6, %rcx, %rdx          /* ca0.lo.high...high...high...high */
+	addq	%rax, %rcx              /* ((ca0.lo.high..).high..).high.. */
 	movq	32(%rsi), %rax          /* a[4] */
-	movq	%rdx, %rbx              /* ca0.lo.high...high...high...high */
+	adcq	$0, %rdx
+	shldq	$6, %rcx, %rdx          /* (((ca0.lo.high..).high..).high..).high */
+	movq	%rdx, %rbx              /* (((ca0.lo.high..).high..).high..).high */
 	mulq	%r10                    /* ca4.hi */
-	addq	%rax, %rbx              /* ca0.lo.high...high...high...high.. */
-	adcq	$0, %rdx
-	shldq	$6, %rbx, %rdx          /* ca0.lo.high...high...high...high...high */
+	addq	%rax, %rbx              /* (((ca0.lo.high..).high..).high..).high.. */
 	movq	40(%rsi), %rax          /* a[5] */
-	movq	%rdx, %rbp              /* ca0.lo.high...high...high...high...high */
+	adcq	$0, %rdx
+	shldq	$6, %rbx, %rdx          /* ((((ca0.lo.high..).high..).high..).high..).high */
+	movq	%rdx, %rbp              /* ((((ca0.lo.high..).high..).high..).high..).high */
 	mulq	%r10                    /* ca5.hi */
-	addq	%rax, %rbp              /* ca0.lo.high...high...high...high...high.. */
-	adcq	$0, %rdx
-	shldq	$6, %rbp, %rdx          /* ca0.lo.high...high...high...high...high...high */
+	addq	%rax, %rbp              /* ((((ca0.lo.high..).high..).high..).high..).high.. */
 	movq	48(%rsi), %rax          /* a[6] */
-	movq	%rdx, %r12              /* ca0.lo.high...high...high...high...high...high */
+	adcq	$0, %rdx
+	shldq	$6, %rbp, %rdx          /* (((((ca0.lo.high..).high..).high..).high..).high..).high */
+	movq	%rdx, %r12              /* (((((ca0.lo.high..).high..).high..).high..).high..).high */
 	mulq	%r10                    /* ca6.hi */
-	addq	%rax, %r12              /* ca0.lo.high...high...high...high...high...high.. */
-	adcq	$0, %rdx
-	shldq	$6, %r12, %rdx          /* ca0.lo.high...high...high...high...high...high...high */
+	addq	%rax, %r12              /* (((((ca0.lo.high..).high..).high..).high..).high..).high.. */
 	movq	56(%rsi), %rax          /* a[7] */
-	movq	%rdx, %r13              /* ca0.lo.high...high...high...high...high...high...high */
-	mulq	%r10                    /* ca7.hi */
-	addq	%rax, %r13              /* ca0.lo.high...high...high...high...high...high...high.. */
 	adcq	$0, %rdx
-	shldq	$6, %r13, %rdx          /* ca0.lo.high...high...high...high...high...high...high...high */
+	shldq	$6, %r12, %rdx          /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).high */
+	movq	%rdx, %r13              /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).high */
+	mulq	%r10                    /* ca7.hi */
+	addq	%rax, %r13              /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).high.. */
 	movq	64(%rsi), %rax          /* a[8] */
-	movq	%rdx, %r14              /* ca0.lo.high...high...high...high...high...high...high...high */
+	adcq	$0, %rdx
+	shldq	$6, %r13, %rdx          /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high */
+	movq	%rdx, %r14              /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high */
 	mulq	%r10                    /* ca8.hi */
-	addq	%rax, %r14              /* ca0.lo.high...high...high...high...high...high...high...high.. */
+	addq	%rax, %r14              /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high.. */
 	adcq	$0, %rdx                /* ca8.hi.. */
 	movabsq	$0x3ffffffffffffff, %rax /* 0x3ffffffffffffff */
-	andq	%rax, %r9               /* ca0.lo.high...low */
+	andq	%rax, %r9               /* (ca0.lo.high..).low */
 	shldq	$7, %r14, %rdx
 	addq	%rdx, %r11              /* ca0.lo.low..         limbs[0], carry = (limbs[0] + carry).split(58) */
-	andq	%rax, %r8               /* ca0.lo.high...high...low limb, carry = (column + carry).split(width) */
+	andq	%rax, %r8               /* ((ca0.lo.high..).high..).low limb, carry = (column + carry).split(width) */
 	movq	%r11, %r10              /* ca0.lo.low.. */
-	shrq	$58, %r10               /* ca0.lo.low...high    limbs[0], carry = (limbs[0] + carry).split(58) */
+	shrq	$58, %r10               /* (ca0.lo.low..).high  limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	%r8, 16(%rdi)           /*                      limbs[1] += carry */
-	andq	%rax, %rcx              /* ca0.lo.high...high...high...low limb, carry = (column + carry).split(width) */
-	addq	%r10, %r9               /* ca0.lo.high...low..  limbs[1] += carry */
-	andq	%rax, %r11              /* ca0.lo.low...low     limbs[0], carry = (limbs[0] + carry).split(58) */
+	andq	%rax, %rcx              /* (((ca0.lo.high..).high..).high..).low limb, carry = (column + carry).split(width) */
+	addq	%r10, %r9               /* (ca0.lo.high..).low.. limbs[1] += carry */
+	andq	%rax, %r11              /* (ca0.lo.low..).low   limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	%rcx, 24(%rdi)          /*                      limbs[1] += carry */
-	andq	%rax, %rbx              /* ca0.lo.high...high...high...high...low limb, carry = (column + carry).split(width) */
+	andq	%rax, %rbx              /* ((((ca0.lo.high..).high..).high..).high..).low limb, carry = (column + carry).split(width) */
 	movq	%r11, (%rdi)            /*                      limbs[1] += carry */
 	movq	%r9, 8(%rdi)
 	movq	%rbx, 32(%rdi)
-	andq	%rax, %rbp              /* ca0.lo.high...high...high...high...high...low limb, carry = (column + carry).split(width) */
-	andq	%rax, %r12              /* ca0.lo.high...high...high...high...high...high...low */
-	andq	%rax, %r13              /* ca0.lo.high...high...high...high...high...high...high...low */
+	andq	%rax, %rbp              /* (((((ca0.lo.high..).high..).high..).high..).high..).low limb, carry = (column + carry).split(width) */
+	andq	%rax, %r12              /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).low */
+	andq	%rax, %r13              /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).low */
 	movq	%rbp, 40(%rdi)          /*                      limbs[1] += carry */
 	movq	%r12, 48(%rdi)
 	movq	%r13, 56(%rdi)
@@ -1667,22 +1667,22 @@ SYMBOL(p521_9x58_add):
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
 	movq	(%rsi), %rax            /* a[0] */
-	addq	(%rdx), %rax            /* a[0]..               return [x + y for x, y in zip(a, b)] */
 	movq	8(%rsi), %r10           /* a[1] */
-	addq	8(%rdx), %r10           /* a[1].. */
 	movq	16(%rsi), %r11          /* a[2] */
-	addq	16(%rdx), %r11          /* a[2].. */
 	movq	24(%rsi), %r9           /* a[3] */
-	addq	24(%rdx), %r9           /* a[3].. */
 	movq	32(%rsi), %r8           /* a[4] */
-	addq	32(%rdx), %r8           /* a[4].. */
 	movq	40(%rsi), %rcx          /* a[5] */
-	addq	40(%rdx), %rcx          /* a[5].. */
 	movq	48(%rsi), %rbx          /* a[6] */
-	addq	48(%rdx), %rbx          /* a[6].. */
 	movq	56(%rsi), %rbp          /* a[7] */
-	addq	56(%rdx), %rbp          /* a[7].. */
 	movq	64(%rsi), %r12          /* a[8] */
+	addq	(%rdx), %rax            /* a[0]..               return [x + y for x, y in zip(a, b)] */
+	addq	8(%rdx), %r10           /* a[1].. */
+	addq	16(%rdx), %r11          /* a[2].. */
+	addq	24(%rdx), %r9           /* a[3].. */
+	addq	32(%rdx), %r8           /* a[4].. */
+	addq	40(%rdx), %rcx          /* a[5].. */
+	addq	48(%rdx), %rbx          /* a[6].. */
+	addq	56(%rdx), %rbp          /* a[7].. */
 	addq	64(%rdx), %r12          /* a[8].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1876,22 +1876,22 @@ SYMBOL(p521_9x58_canon):
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
 	movq	(%rsi), %rax            /* a[0] */
-	shrq	$58, %rax               /* a[0].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	movq	8(%rsi), %r10           /* a[1] */
-	shrq	$58, %r10               /* a[1].high */
 	movq	16(%rsi), %r11          /* a[2] */
-	shrq	$58, %r11               /* a[2].high */
 	movq	24(%rsi), %r9           /* a[3] */
-	shrq	$58, %r9                /* a[3].high */
 	movq	32(%rsi), %r8           /* a[4] */
-	shrq	$58, %r8                /* a[4].high */
 	movq	40(%rsi), %rcx          /* a[5] */
-	shrq	$58, %rcx               /* a[5].high */
 	movq	48(%rsi), %rdx          /* a[6] */
-	shrq	$58, %rdx               /* a[6].high */
 	movq	56(%rsi), %rbx          /* a[7] */
-	shrq	$58, %rbx               /* a[7].high */
 	movq	64(%rsi), %rbp          /* a[8] */
+	shrq	$58, %rax               /* a[0].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	shrq	$58, %r10               /* a[1].high */
+	shrq	$58, %r11               /* a[2].high */
+	shrq	$58, %r9                /* a[3].high */
+	shrq	$58, %r8                /* a[4].high */
+	shrq	$58, %rcx               /* a[5].high */
+	shrq	$58, %rdx               /* a[6].high */
+	shrq	$58, %rbx               /* a[7].high */
 	shrq	$57, %rbp               /* a[8].high */
 	movabsq	$0x3ffffffffffffff, %r12
 	andq	(%rsi), %r12
@@ -1922,84 +1922,84 @@ SYMBOL(p521_9x58_canon):
 	addq	%rbx, %rdx              /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	movq	%rbp, %rsi              /* a[1].low.. */
 	shlq	$58, %rsi               /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	shrq	$6, %rbp                /* a[1].low...high */
+	shrq	$6, %rbp                /* (a[1].low..).high */
 	addq	%rsi, %r12              /* a[0].low.. */
-	adcq	$0, %rbp                /* a[1].low...high.. */
+	adcq	$0, %rbp                /* (a[1].low..).high.. */
 	movq	%rax, %rsi              /* a[2].low.. */
 	shlq	$52, %rsi               /* a[2].low..<< */
-	shrq	$12, %rax               /* a[2].low...high */
-	addq	%rsi, %rbp              /* a[1].low...high.. */
-	adcq	$0, %rax                /* a[2].low...high.. */
+	shrq	$12, %rax               /* (a[2].low..).high */
+	addq	%rsi, %rbp              /* (a[1].low..).high.. */
+	adcq	$0, %rax                /* (a[2].low..).high.. */
 	movq	%r10, %rsi              /* a[3].low.. */
 	shlq	$46, %rsi               /* a[3].low..<< */
-	shrq	$18, %r10               /* a[3].low...high */
-	addq	%rsi, %rax              /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
+	shrq	$18, %r10               /* (a[3].low..).high */
+	addq	%rsi, %rax              /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
 	movq	%r11, %rsi              /* a[4].low.. */
 	shlq	$40, %rsi               /* a[4].low..<< */
-	shrq	$24, %r11               /* a[4].low...high */
-	addq	%rsi, %r10              /* a[3].low...high.. */
-	adcq	$0, %r11                /* a[4].low...high.. */
+	shrq	$24, %r11               /* (a[4].low..).high */
+	addq	%rsi, %r10              /* (a[3].low..).high.. */
+	adcq	$0, %r11                /* (a[4].low..).high.. */
 	movq	%r9, %rsi               /* a[5].low.. */
 	shlq	$34, %rsi               /* a[5].low..<< */
-	shrq	$30, %r9                /* a[5].low...high */
-	addq	%rsi, %r11              /* a[4].low...high.. */
-	adcq	$0, %r9                 /* a[5].low...high.. */
+	shrq	$30, %r9                /* (a[5].low..).high */
+	addq	%rsi, %r11              /* (a[4].low..).high.. */
+	adcq	$0, %r9                 /* (a[5].low..).high.. */
 	movq	%r8, %rsi               /* a[6].low.. */
 	shlq	$28, %rsi               /* a[6].low..<< */
-	shrq	$36, %r8                /* a[6].low...high */
-	addq	%rsi, %r9               /* a[5].low...high.. */
-	adcq	$0, %r8                 /* a[6].low...high.. */
+	shrq	$36, %r8                /* (a[6].low..).high */
+	addq	%rsi, %r9               /* (a[5].low..).high.. */
+	adcq	$0, %r8                 /* (a[6].low..).high.. */
 	movq	%rcx, %rsi              /* a[7].low.. */
 	shlq	$22, %rsi               /* a[7].low..<< */
-	shrq	$42, %rcx               /* a[7].low...high */
-	addq	%rsi, %r8               /* a[6].low...high.. */
-	adcq	$0, %rcx                /* a[7].low...high.. */
+	shrq	$42, %rcx               /* (a[7].low..).high */
+	addq	%rsi, %r8               /* (a[6].low..).high.. */
+	adcq	$0, %rcx                /* (a[7].low..).high.. */
 	movq	%rdx, %rsi              /* a[8].low.. */
 	shlq	$16, %rsi               /* a[8].low..<< */
-	shrq	$48, %rdx               /* a[8].low...high */
-	addq	%rsi, %rcx              /* a[7].low...high.. */
-	adcq	$0, %rdx                /* a[8].low...high.. */
+	shrq	$48, %rdx               /* (a[8].low..).high */
+	addq	%rsi, %rcx              /* (a[7].low..).high.. */
+	adcq	$0, %rdx                /* (a[8].low..).high.. */
 	movq	%r12, %rsi              /* a[0].low.. */
 	addq	$1, %rsi                /*                      q = (x + 1).split(521)[1] */
-	movq	%rbp, %rsi              /* a[1].low...high.. */
+	movq	%rbp, %rsi              /* (a[1].low..).high.. */
 	adcq	$0, %rsi
-	movq	%rax, %rsi              /* a[2].low...high.. */
+	movq	%rax, %rsi              /* (a[2].low..).high.. */
 	adcq	$0, %rsi
-	movq	%r10, %rsi              /* a[3].low...high.. */
+	movq	%r10, %rsi              /* (a[3].low..).high.. */
 	adcq	$0, %rsi
-	movq	%r11, %rsi              /* a[4].low...high.. */
+	movq	%r11, %rsi              /* (a[4].low..).high.. */
 	adcq	$0, %rsi
-	movq	%r9, %rsi               /* a[5].low...high.. */
+	movq	%r9, %rsi               /* (a[5].low..).high.. */
 	adcq	$0, %rsi
-	movq	%r8, %rsi               /* a[6].low...high.. */
+	movq	%r8, %rsi               /* (a[6].low..).high.. */
 	adcq	$0, %rsi
-	movq	%rcx, %rsi              /* a[7].low...high.. */
+	movq	%rcx, %rsi              /* (a[7].low..).high.. */
 	adcq	$0, %rsi
-	movq	%rdx, %rsi              /* a[8].low...high.. */
-	adcq	$0, %rsi                /* a[8].low...high.. */
-	movq	%rsi, %rbx              /* a[8].low...high.. */
+	movq	%rdx, %rsi              /* (a[8].low..).high.. */
+	adcq	$0, %rsi                /* (a[8].low..).high.. */
+	movq	%rsi, %rbx              /* (a[8].low..).high.. */
 	shrq	$9, %rbx
 	addq	%rbx, %r12              /* a[0].low..           return x + q - (q << 521) */
-	adcq	$0, %rbp                /* a[1].low...high.. */
-	adcq	$0, %rax                /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
-	adcq	$0, %r11                /* a[4].low...high.. */
-	adcq	$0, %r9                 /* a[5].low...high.. */
-	adcq	$0, %r8                 /* a[6].low...high.. */
-	adcq	$0, %rcx                /* a[7].low...high.. */
-	adcq	$0, %rdx                /* a[8].low...high.. */
+	adcq	$0, %rbp                /* (a[1].low..).high.. */
+	adcq	$0, %rax                /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
+	adcq	$0, %r11                /* (a[4].low..).high.. */
+	adcq	$0, %r9                 /* (a[5].low..).high.. */
+	adcq	$0, %r8                 /* (a[6].low..).high.. */
+	adcq	$0, %rcx                /* (a[7].low..).high.. */
+	adcq	$0, %rdx                /* (a[8].low..).high.. */
 	andq	$-512, %rsi
-	subq	%rsi, %rdx              /* a[8].low...high.. */
-	movq	%rbp, %rsi              /* a[1].low...high.. */
-	shldq	$6, %r12, %rsi          /* a[0].low...high      def canon(a: full) -> canonical: */
-	shrdq	$52, %rax, %rbp         /* a[1].low...high...high */
-	shrdq	$46, %r10, %rax         /* a[2].low...high...high */
-	shrdq	$40, %r11, %r10         /* a[3].low...high...high */
-	shrdq	$34, %r9, %r11          /* a[4].low...high...high */
-	shrdq	$28, %r8, %r9           /* a[5].low...high...high */
-	shrdq	$22, %rcx, %r8          /* a[6].low...high...high */
-	shldq	$48, %rcx, %rdx         /* a[7].low...high...high */
+	subq	%rsi, %rdx              /* (a[8].low..).high.. */
+	movq	%rbp, %rsi              /* (a[1].low..).high.. */
+	shldq	$6, %r12, %rsi          /* (a[0].low..).high    def canon(a: full) -> canonical: */
+	shrdq	$52, %rax, %rbp         /* ((a[1].low..).high..).high */
+	shrdq	$46, %r10, %rax         /* ((a[2].low..).high..).high */
+	shrdq	$40, %r11, %r10         /* ((a[3].low..).high..).high */
+	shrdq	$34, %r9, %r11          /* ((a[4].low..).high..).high */
+	shrdq	$28, %r8, %r9           /* ((a[5].low..).high..).high */
+	shrdq	$22, %rcx, %r8          /* ((a[6].low..).high..).high */
+	shldq	$48, %rcx, %rdx         /* ((a[7].low..).high..).high */
 	movabsq	$0x3ffffffffffffff, %rcx /* 0x3ffffffffffffff */
 	andq	%rcx, %r12
 	movq	%r12, (%rdi)
@@ -2060,22 +2060,22 @@ SYMBOL(p521_9x58_to_bytes):
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
 	movq	(%rsi), %rax            /* a[0] */
-	shrq	$58, %rax               /* a[0].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	movq	8(%rsi), %r10           /* a[1] */
-	shrq	$58, %r10               /* a[1].high */
 	movq	16(%rsi), %r11          /* a[2] */
-	shrq	$58, %r11               /* a[2].high */
 	movq	24(%rsi), %r9           /* a[3] */
-	shrq	$58, %r9                /* a[3].high */
 	movq	32(%rsi), %r8           /* a[4] */
-	shrq	$58, %r8                /* a[4].high */
 	movq	40(%rsi), %rcx          /* a[5] */
-	shrq	$58, %rcx               /* a[5].high */
 	movq	48(%rsi), %rdx          /* a[6] */
-	shrq	$58, %rdx               /* a[6].high */
 	movq	56(%rsi), %rbx          /* a[7] */
-	shrq	$58, %rbx               /* a[7].high */
 	movq	64(%rsi), %rbp          /* a[8] */
+	shrq	$58, %rax               /* a[0].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	shrq	$58, %r10               /* a[1].high */
+	shrq	$58, %r11               /* a[2].high */
+	shrq	$58, %r9                /* a[3].high */
+	shrq	$58, %r8                /* a[4].high */
+	shrq	$58, %rcx               /* a[5].high */
+	shrq	$58, %rdx               /* a[6].high */
+	shrq	$58, %rbx               /* a[7].high */
 	shrq	$57, %rbp               /* a[8].high */
 	movabsq	$0x3ffffffffffffff, %r12
 	andq	(%rsi), %r12
@@ -2106,76 +2106,76 @@ SYMBOL(p521_9x58_to_bytes):
 	addq	%rbx, %rdx              /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	movq	%rbp, %rsi              /* a[1].low.. */
 	shlq	$58, %rsi               /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	shrq	$6, %rbp                /* a[1].low...high */
+	shrq	$6, %rbp                /* (a[1].low..).high */
 	addq	%rsi, %r12              /* a[0].low.. */
-	adcq	$0, %rbp                /* a[1].low...high.. */
+	adcq	$0, %rbp                /* (a[1].low..).high.. */
 	movq	%rax, %rsi              /* a[2].low.. */
 	shlq	$52, %rsi               /* a[2].low..<< */
-	shrq	$12, %rax               /* a[2].low...high */
-	addq	%rsi, %rbp              /* a[1].low...high.. */
-	adcq	$0, %rax                /* a[2].low...high.. */
+	shrq	$12, %rax               /* (a[2].low..).high */
+	addq	%rsi, %rbp              /* (a[1].low..).high.. */
+	adcq	$0, %rax                /* (a[2].low..).high.. */
 	movq	%r10, %rsi              /* a[3].low.. */
 	shlq	$46, %rsi               /* a[3].low..<< */
-	shrq	$18, %r10               /* a[3].low...high */
-	addq	%rsi, %rax              /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
+	shrq	$18, %r10               /* (a[3].low..).high */
+	addq	%rsi, %rax              /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
 	movq	%r11, %rsi              /* a[4].low.. */
 	shlq	$40, %rsi               /* a[4].low..<< */
-	shrq	$24, %r11               /* a[4].low...high */
-	addq	%rsi, %r10              /* a[3].low...high.. */
-	adcq	$0, %r11                /* a[4].low...high.. */
+	shrq	$24, %r11               /* (a[4].low..).high */
+	addq	%rsi, %r10              /* (a[3].low..).high.. */
+	adcq	$0, %r11                /* (a[4].low..).high.. */
 	movq	%r9, %rsi               /* a[5].low.. */
 	shlq	$34, %rsi               /* a[5].low..<< */
-	shrq	$30, %r9                /* a[5].low...high */
-	addq	%rsi, %r11              /* a[4].low...high.. */
-	adcq	$0, %r9                 /* a[5].low...high.. */
+	shrq	$30, %r9                /* (a[5].low..).high */
+	addq	%rsi, %r11              /* (a[4].low..).high.. */
+	adcq	$0, %r9                 /* (a[5].low..).high.. */
 	movq	%r8, %rsi               /* a[6].low.. */
 	shlq	$28, %rsi               /* a[6].low..<< */
-	shrq	$36, %r8                /* a[6].low...high */
-	addq	%rsi, %r9               /* a[5].low...high.. */
-	adcq	$0, %r8                 /* a[6].low...high.. */
+	shrq	$36, %r8                /* (a[6].low..).high */
+	addq	%rsi, %r9               /* (a[5].low..).high.. */
+	adcq	$0, %r8                 /* (a[6].low..).high.. */
 	movq	%rcx, %rsi              /* a[7].low.. */
 	shlq	$22, %rsi               /* a[7].low..<< */
-	shrq	$42, %rcx               /* a[7].low...high */
-	addq	%rsi, %r8               /* a[6].low...high.. */
-	adcq	$0, %rcx                /* a[7].low...high.. */
+	shrq	$42, %rcx               /* (a[7].low..).high */
+	addq	%rsi, %r8               /* (a[6].low..).high.. */
+	adcq	$0, %rcx                /* (a[7].low..).high.. */
 	movq	%rdx, %rsi              /* a[8].low.. */
 	shlq	$16, %rsi               /* a[8].low..<< */
-	shrq	$48, %rdx               /* a[8].low...high */
-	addq	%rsi, %rcx              /* a[7].low...high.. */
-	adcq	$0, %rdx                /* a[8].low...high.. */
+	shrq	$48, %rdx               /* (a[8].low..).high */
+	addq	%rsi, %rcx              /* (a[7].low..).high.. */
+	adcq	$0, %rdx                /* (a[8].low..).high.. */
 	movq	%r12, %rsi              /* a[0].low.. */
 	addq	$1, %rsi                /*                      q = (x + 1).split(521)[1] */
-	movq	%rbp, %rsi              /* a[1].low...high.. */
+	movq	%rbp, %rsi              /* (a[1].low..).high.. */
 	adcq	$0, %rsi
-	movq	%rax, %rsi              /* a[2].low...high.. */
+	movq	%rax, %rsi              /* (a[2].low..).high.. */
 	adcq	$0, %rsi
-	movq	%r10, %rsi              /* a[3].low...high.. */
+	movq	%r10, %rsi              /* (a[3].low..).high.. */
 	adcq	$0, %rsi
-	movq	%r11, %rsi              /* a[4].low...high.. */
+	movq	%r11, %rsi              /* (a[4].low..).high.. */
 	adcq	$0, %rsi
-	movq	%r9, %rsi               /* a[5].low...high.. */
+	movq	%r9, %rsi               /* (a[5].low..).high.. */
 	adcq	$0, %rsi
-	movq	%r8, %rsi               /* a[6].low...high.. */
+	movq	%r8, %rsi               /* (a[6].low..).high.. */
 	adcq	$0, %rsi
-	movq	%rcx, %rsi              /* a[7].low...high.. */
+	movq	%rcx, %rsi              /* (a[7].low..).high.. */
 	adcq	$0, %rsi
-	movq	%rdx, %rsi              /* a[8].low...high.. */
-	adcq	$0, %rsi                /* a[8].low...high.. */
-	movq	%rsi, %rbx              /* a[8].low...high.. */
+	movq	%rdx, %rsi              /* (a[8].low..).high.. */
+	adcq	$0, %rsi                /* (a[8].low..).high.. */
+	movq	%rsi, %rbx              /* (a[8].low..).high.. */
 	shrq	$9, %rbx
 	addq	%rbx, %r12              /* a[0].low..           return x + q - (q << 521) */
-	adcq	$0, %rbp                /* a[1].low...high.. */
-	adcq	$0, %rax                /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
-	adcq	$0, %r11                /* a[4].low...high.. */
-	adcq	$0, %r9                 /* a[5].low...high.. */
-	adcq	$0, %r8                 /* a[6].low...high.. */
-	adcq	$0, %rcx                /* a[7].low...high.. */
-	adcq	$0, %rdx                /* a[8].low...high.. */
+	adcq	$0, %rbp                /* (a[1].low..).high.. */
+	adcq	$0, %rax                /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
+	adcq	$0, %r11                /* (a[4].low..).high.. */
+	adcq	$0, %r9                 /* (a[5].low..).high.. */
+	adcq	$0, %r8                 /* (a[6].low..).high.. */
+	adcq	$0, %rcx                /* (a[7].low..).high.. */
+	adcq	$0, %rdx                /* (a[8].low..).high.. */
 	andq	$-512, %rsi
 	subq	%rsi, %rdx
-	shldq	$48, %rcx, %rdx         /* a[7].low...high...high */
+	shldq	$48, %rcx, %rdx         /* ((a[7].low..).high..).high */
 	bswapq	%r12
 	movq	%r12, 58(%rdi)
 	bswapq	%rbp
@@ -2238,22 +2238,22 @@ SYMBOL(p521_9x58_from_bytes):
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
 	movq	58(%rsi), %r10          /* s[58..] */
-	bswapq	%r10                    /* s0                   def from_bytes(s: Bytes(66, "big")) -> tuple[canonical, Bit]: */
 	movq	50(%rsi), %r11          /* s[50..] */
-	bswapq	%r11                    /* s1 */
 	movq	42(%rsi), %r9           /* s[42..] */
-	bswapq	%r9                     /* s2 */
 	movq	34(%rsi), %r8           /* s[34..] */
-	bswapq	%r8                     /* s3 */
 	movq	26(%rsi), %rcx          /* s[26..] */
-	bswapq	%rcx                    /* s4 */
 	movq	18(%rsi), %rdx          /* s[18..] */
-	bswapq	%rdx                    /* s5 */
 	movq	10(%rsi), %rbx          /* s[10..] */
-	bswapq	%rbx                    /* s6 */
 	movq	2(%rsi), %rax           /* s[2..] */
-	bswapq	%rax                    /* s7 */
 	movq	(%rsi), %rbp            /* s[0] */
+	bswapq	%r10                    /* s0                   def from_bytes(s: Bytes(66, "big")) -> tuple[canonical, Bit]: */
+	bswapq	%r11                    /* s1 */
+	bswapq	%r9                     /* s2 */
+	bswapq	%r8                     /* s3 */
+	bswapq	%rcx                    /* s4 */
+	bswapq	%rdx                    /* s5 */
+	bswapq	%rbx                    /* s6 */
+	bswapq	%rax                    /* s7 */
 	bswapq	%rbp
 	shrq	$48, %rbp               /* s8 */
 	cmpq	$-1, %r10               /*                      beyond = s.value.at_least(P) */
@@ -2361,24 +2361,24 @@ SYMBOL(p521_9x58_select):
 	pushq	%r12                    /* save */
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
-	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	(%rcx), %rax            /* b[0] */
-	cmovcq	(%rdx), %rax            /* %v24 */
 	movq	8(%rcx), %r10           /* b[1] */
-	cmovcq	8(%rdx), %r10           /* %v25 */
 	movq	16(%rcx), %r11          /* b[2] */
-	cmovcq	16(%rdx), %r11          /* %v26 */
 	movq	24(%rcx), %r9           /* b[3] */
-	cmovcq	24(%rdx), %r9           /* %v27 */
 	movq	32(%rcx), %r8           /* b[4] */
-	cmovcq	32(%rdx), %r8           /* %v28 */
+	negq	%rsi                    /*                      return pick(bit, a, b) */
 	movq	40(%rcx), %rsi          /* b[5] */
-	cmovcq	40(%rdx), %rsi          /* %v29 */
 	movq	48(%rcx), %rbx          /* b[6] */
-	cmovcq	48(%rdx), %rbx          /* %v30 */
 	movq	56(%rcx), %rbp          /* b[7] */
-	cmovcq	56(%rdx), %rbp          /* %v31 */
 	movq	64(%rcx), %r12          /* b[8] */
+	cmovcq	(%rdx), %rax            /* %v24 */
+	cmovcq	8(%rdx), %r10           /* %v25 */
+	cmovcq	16(%rdx), %r11          /* %v26 */
+	cmovcq	24(%rdx), %r9           /* %v27 */
+	cmovcq	32(%rdx), %r8           /* %v28 */
+	cmovcq	40(%rdx), %rsi          /* %v29 */
+	cmovcq	48(%rdx), %rbx          /* %v30 */
+	cmovcq	56(%rdx), %rbp          /* %v31 */
 	cmovcq	64(%rdx), %r12          /* %v32 */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -2433,24 +2433,24 @@ SYMBOL(p521_9x58_lookup):
 	pushq	%r12                    /* save */
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
-	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	movq	(%rsi), %rax            /* table[0] */
-	cmovncq	72(%rsi), %rax          /* %v148                return pick(bit, a, b) */
 	movq	8(%rsi), %r10           /* table[1] */
-	cmovncq	80(%rsi), %r10          /* %v149 */
 	movq	16(%rsi), %r11          /* table[2] */
-	cmovncq	88(%rsi), %r11          /* %v150 */
 	movq	24(%rsi), %r9           /* table[3] */
-	cmovncq	96(%rsi), %r9           /* %v151 */
 	movq	32(%rsi), %r8           /* table[4] */
-	cmovncq	104(%rsi), %r8          /* %v152 */
 	movq	40(%rsi), %rcx          /* table[5] */
-	cmovncq	112(%rsi), %rcx         /* %v153 */
 	movq	48(%rsi), %rbx          /* table[6] */
-	cmovncq	120(%rsi), %rbx         /* %v154 */
 	movq	56(%rsi), %rbp          /* table[7] */
-	cmovncq	128(%rsi), %rbp         /* %v155 */
 	movq	64(%rsi), %r12          /* table[8] */
+	cmpq	$1, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
+	cmovncq	72(%rsi), %rax          /* %v148                return pick(bit, a, b) */
+	cmovncq	80(%rsi), %r10          /* %v149 */
+	cmovncq	88(%rsi), %r11          /* %v150 */
+	cmovncq	96(%rsi), %r9           /* %v151 */
+	cmovncq	104(%rsi), %r8          /* %v152 */
+	cmovncq	112(%rsi), %rcx         /* %v153 */
+	cmovncq	120(%rsi), %rbx         /* %v154 */
+	cmovncq	128(%rsi), %rbp         /* %v155 */
 	cmovncq	136(%rsi), %r12         /* %v156 */
 	cmpq	$2, %rdx                /*                      entry = select(index.at_least(i), table[i], entry) */
 	cmovncq	144(%rsi), %rax         /* %v157                return pick(bit, a, b) */
@@ -2640,22 +2640,22 @@ SYMBOL(p521_9x58_is_zero):
 	.cfi_def_cfa_offset 24
 	.cfi_offset %rbp, -24
 	movq	(%rdi), %rax            /* a[0] */
-	shrq	$58, %rax               /* a[0].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	movq	8(%rdi), %r10           /* a[1] */
-	shrq	$58, %r10               /* a[1].high */
 	movq	16(%rdi), %r11          /* a[2] */
-	shrq	$58, %r11               /* a[2].high */
 	movq	24(%rdi), %r9           /* a[3] */
-	shrq	$58, %r9                /* a[3].high */
 	movq	32(%rdi), %r8           /* a[4] */
-	shrq	$58, %r8                /* a[4].high */
 	movq	40(%rdi), %rcx          /* a[5] */
-	shrq	$58, %rcx               /* a[5].high */
 	movq	48(%rdi), %rdx          /* a[6] */
-	shrq	$58, %rdx               /* a[6].high */
 	movq	56(%rdi), %rsi          /* a[7] */
-	shrq	$58, %rsi               /* a[7].high */
 	movq	64(%rdi), %rbx          /* a[8] */
+	shrq	$58, %rax               /* a[0].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	shrq	$58, %r10               /* a[1].high */
+	shrq	$58, %r11               /* a[2].high */
+	shrq	$58, %r9                /* a[3].high */
+	shrq	$58, %r8                /* a[4].high */
+	shrq	$58, %rcx               /* a[5].high */
+	shrq	$58, %rdx               /* a[6].high */
+	shrq	$58, %rsi               /* a[7].high */
 	shrq	$57, %rbx               /* a[8].high */
 	movabsq	$0x3ffffffffffffff, %rbp
 	andq	(%rdi), %rbp
@@ -2686,75 +2686,75 @@ SYMBOL(p521_9x58_is_zero):
 	addq	%rsi, %rdx              /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	movq	%rbx, %rsi              /* a[1].low.. */
 	shlq	$58, %rsi               /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	shrq	$6, %rbx                /* a[1].low...high */
+	shrq	$6, %rbx                /* (a[1].low..).high */
 	addq	%rsi, %rbp              /* a[0].low.. */
-	adcq	$0, %rbx                /* a[1].low...high.. */
+	adcq	$0, %rbx                /* (a[1].low..).high.. */
 	movq	%rax, %rsi              /* a[2].low.. */
 	shlq	$52, %rsi               /* a[2].low..<< */
-	shrq	$12, %rax               /* a[2].low...high */
-	addq	%rsi, %rbx              /* a[1].low...high.. */
-	adcq	$0, %rax                /* a[2].low...high.. */
+	shrq	$12, %rax               /* (a[2].low..).high */
+	addq	%rsi, %rbx              /* (a[1].low..).high.. */
+	adcq	$0, %rax                /* (a[2].low..).high.. */
 	movq	%r10, %rsi              /* a[3].low.. */
 	shlq	$46, %rsi               /* a[3].low..<< */
-	shrq	$18, %r10               /* a[3].low...high */
-	addq	%rsi, %rax              /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
+	shrq	$18, %r10               /* (a[3].low..).high */
+	addq	%rsi, %rax              /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
 	movq	%r11, %rsi              /* a[4].low.. */
 	shlq	$40, %rsi               /* a[4].low..<< */
-	shrq	$24, %r11               /* a[4].low...high */
-	addq	%rsi, %r10              /* a[3].low...high.. */
-	adcq	$0, %r11                /* a[4].low...high.. */
+	shrq	$24, %r11               /* (a[4].low..).high */
+	addq	%rsi, %r10              /* (a[3].low..).high.. */
+	adcq	$0, %r11                /* (a[4].low..).high.. */
 	movq	%r9, %rsi               /* a[5].low.. */
 	shlq	$34, %rsi               /* a[5].low..<< */
-	shrq	$30, %r9                /* a[5].low...high */
-	addq	%rsi, %r11              /* a[4].low...high.. */
-	adcq	$0, %r9                 /* a[5].low...high.. */
+	shrq	$30, %r9                /* (a[5].low..).high */
+	addq	%rsi, %r11              /* (a[4].low..).high.. */
+	adcq	$0, %r9                 /* (a[5].low..).high.. */
 	movq	%r8, %rsi               /* a[6].low.. */
 	shlq	$28, %rsi               /* a[6].low..<< */
-	shrq	$36, %r8                /* a[6].low...high */
-	addq	%rsi, %r9               /* a[5].low...high.. */
-	adcq	$0, %r8                 /* a[6].low...high.. */
+	shrq	$36, %r8                /* (a[6].low..).high */
+	addq	%rsi, %r9               /* (a[5].low..).high.. */
+	adcq	$0, %r8                 /* (a[6].low..).high.. */
 	movq	%rcx, %rsi              /* a[7].low.. */
 	shlq	$22, %rsi               /* a[7].low..<< */
-	shrq	$42, %rcx               /* a[7].low...high */
-	addq	%rsi, %r8               /* a[6].low...high.. */
-	adcq	$0, %rcx                /* a[7].low...high.. */
+	shrq	$42, %rcx               /* (a[7].low..).high */
+	addq	%rsi, %r8               /* (a[6].low..).high.. */
+	adcq	$0, %rcx                /* (a[7].low..).high.. */
 	movq	%rdx, %rsi              /* a[8].low.. */
 	shlq	$16, %rsi               /* a[8].low..<< */
-	shrq	$48, %rdx               /* a[8].low...high */
-	addq	%rsi, %rcx              /* a[7].low...high.. */
-	adcq	$0, %rdx                /* a[8].low...high.. */
+	shrq	$48, %rdx               /* (a[8].low..).high */
+	addq	%rsi, %rcx              /* (a[7].low..).high.. */
+	adcq	$0, %rdx                /* (a[8].low..).high.. */
 	movq	%rbp, %rsi              /* a[0].low.. */
 	addq	$1, %rsi                /*                      q = (x + 1).split(521)[1] */
-	movq	%rbx, %rsi              /* a[1].low...high.. */
+	movq	%rbx, %rsi              /* (a[1].low..).high.. */
 	adcq	$0, %rsi
-	movq	%rax, %rsi              /* a[2].low...high.. */
+	movq	%rax, %rsi              /* (a[2].low..).high.. */
 	adcq	$0, %rsi
-	movq	%r10, %rsi              /* a[3].low...high.. */
+	movq	%r10, %rsi              /* (a[3].low..).high.. */
 	adcq	$0, %rsi
-	movq	%r11, %rsi              /* a[4].low...high.. */
+	movq	%r11, %rsi              /* (a[4].low..).high.. */
 	adcq	$0, %rsi
-	movq	%r9, %rsi               /* a[5].low...high.. */
+	movq	%r9, %rsi               /* (a[5].low..).high.. */
 	adcq	$0, %rsi
-	movq	%r8, %rsi               /* a[6].low...high.. */
+	movq	%r8, %rsi               /* (a[6].low..).high.. */
 	adcq	$0, %rsi
-	movq	%rcx, %rsi              /* a[7].low...high.. */
+	movq	%rcx, %rsi              /* (a[7].low..).high.. */
 	adcq	$0, %rsi
-	movq	%rdx, %rsi              /* a[8].low...high.. */
-	adcq	$0, %rsi                /* a[8].low...high.. */
-	movq	%rsi, %rdi              /* a[8].low...high.. */
+	movq	%rdx, %rsi              /* (a[8].low..).high.. */
+	adcq	$0, %rsi                /* (a[8].low..).high.. */
+	movq	%rsi, %rdi              /* (a[8].low..).high.. */
 	shrq	$9, %rdi
 	addq	%rdi, %rbp              /* a[0].low..           return x + q - (q << 521) */
-	adcq	$0, %rbx                /* a[1].low...high.. */
-	adcq	$0, %rax                /* a[2].low...high.. */
-	adcq	$0, %r10                /* a[3].low...high.. */
-	adcq	$0, %r11                /* a[4].low...high.. */
-	adcq	$0, %r9                 /* a[5].low...high.. */
-	adcq	$0, %r8                 /* a[6].low...high.. */
-	adcq	$0, %rcx                /* a[7].low...high.. */
-	adcq	$0, %rdx                /* a[8].low...high.. */
+	adcq	$0, %rbx                /* (a[1].low..).high.. */
+	adcq	$0, %rax                /* (a[2].low..).high.. */
+	adcq	$0, %r10                /* (a[3].low..).high.. */
+	adcq	$0, %r11                /* (a[4].low..).high.. */
+	adcq	$0, %r9                 /* (a[5].low..).high.. */
+	adcq	$0, %r8                 /* (a[6].low..).high.. */
+	adcq	$0, %rcx                /* (a[7].low..).high.. */
+	adcq	$0, %rdx                /* (a[8].low..).high.. */
 	andq	$-512, %rsi
-	subq	%rsi, %rdx              /* a[8].low...high.. */
+	subq	%rsi, %rdx              /* (a[8].low..).high.. */
 	orq	%rbx, %rbp              /*                      return reduced(a).is_zero() */
 	orq	%rax, %rbp
 	orq	%r10, %rbp
@@ -2831,125 +2831,125 @@ SYMBOL(p521_9x58_equal):
 	movabsq	$0x7fffffffffffffc, %rbp
 	addq	64(%rdi), %rbp          /* a[8].. */
 	movq	%r10, %rdi              /* a[0].. */
-	shrq	$58, %rdi               /* a[0]...high          low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	shrq	$58, %rdi               /* (a[0]..).high        low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	subq	48(%rsi), %rdx          /* a[6]..               return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
 	subq	56(%rsi), %rbx          /* a[7].. */
 	subq	64(%rsi), %rbp          /* a[8].. */
 	movq	%rax, %rsi              /* a[1].. */
-	shrq	$58, %rsi               /* a[1]...high          low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	shrq	$58, %rsi               /* (a[1]..).high        low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	movq	%r11, %r12              /* a[2].. */
-	shrq	$58, %r12               /* a[2]...high */
-	movq	%r12, (%rsp)            /* spill a[2]...high */
+	shrq	$58, %r12               /* (a[2]..).high */
+	movq	%r12, (%rsp)            /* spill (a[2]..).high */
 	movabsq	$0x3ffffffffffffff, %r12 /* 0x3ffffffffffffff */
-	andq	%r12, %r10              /* a[0]...low */
+	andq	%r12, %r10              /* (a[0]..).low */
 	movq	%r9, 8(%rsp)            /* spill a[3].. */
-	shrq	$58, %r9                /* a[3]...high */
-	movq	%r9, 16(%rsp)           /* spill a[3]...high */
+	shrq	$58, %r9                /* (a[3]..).high */
+	movq	%r9, 16(%rsp)           /* spill (a[3]..).high */
 	movq	%r8, %r9                /* a[4].. */
-	shrq	$58, %r9                /* a[4]...high */
-	andq	%r12, %rax              /* a[1]...low */
-	movq	%r9, 24(%rsp)           /* spill a[4]...high */
+	shrq	$58, %r9                /* (a[4]..).high */
+	andq	%r12, %rax              /* (a[1]..).low */
+	movq	%r9, 24(%rsp)           /* spill (a[4]..).high */
 	movq	%rcx, %r9               /* a[5].. */
-	shrq	$58, %r9                /* a[5]...high */
-	addq	%rdi, %rax              /* a[1]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	shrq	$58, %r9                /* (a[5]..).high */
+	addq	%rdi, %rax              /* (a[1]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	movq	%rdx, %rdi              /* a[6].. */
-	shrq	$58, %rdi               /* a[6]...high          low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	andq	%r12, %r11              /* a[2]...low */
-	movq	%rdi, 32(%rsp)          /* spill a[6]...high */
+	shrq	$58, %rdi               /* (a[6]..).high        low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	andq	%r12, %r11              /* (a[2]..).low */
+	movq	%rdi, 32(%rsp)          /* spill (a[6]..).high */
 	movq	%rbx, %rdi              /* a[7].. */
-	shrq	$58, %rdi               /* a[7]...high */
-	addq	%rsi, %r11              /* a[2]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	shrq	$58, %rdi               /* (a[7]..).high */
+	addq	%rsi, %r11              /* (a[2]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	movq	%rbp, %rsi              /* a[8].. */
 	shrq	$57, %rsi               /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	%rsi, %r10              /* a[0]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	addq	%rsi, %r10              /* (a[0]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	andq	8(%rsp), %r12           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	(%rsp), %r12            /* a[3]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	addq	(%rsp), %r12            /* (a[3]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	movabsq	$0x3ffffffffffffff, %rsi /* 0x3ffffffffffffff */
 	andq	%rsi, %r8               /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	16(%rsp), %r8           /* a[4]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	addq	16(%rsp), %r8           /* (a[4]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	andq	%rsi, %rcx              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	24(%rsp), %rcx          /* a[5]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	addq	24(%rsp), %rcx          /* (a[5]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	andq	%rsi, %rdx              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	%r9, %rdx               /* a[6]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	addq	%r9, %rdx               /* (a[6]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	andq	%rsi, %rbx              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	32(%rsp), %rbx          /* a[7]...low..         return [low[k] + high[k - 1] for k in range(9)] */
+	addq	32(%rsp), %rbx          /* (a[7]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	movabsq	$0x1ffffffffffffff, %r9
-	andq	%r9, %rbp               /* a[8]...low           low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	movq	%rax, %r9               /* a[1]...low.. */
-	shlq	$58, %r9                /* a[1]...low..<<       x = fe.element(carried(limbs)).value */
-	addq	%rdi, %rbp              /* a[8]...low..         return [low[k] + high[k - 1] for k in range(9)] */
-	shrq	$6, %rax                /* a[1]...low...high    x = fe.element(carried(limbs)).value */
-	addq	%r9, %r10               /* a[0]...low.. */
-	adcq	$0, %rax                /* a[1]...low...high.. */
-	movq	%r11, %r9               /* a[2]...low.. */
-	shlq	$52, %r9                /* a[2]...low..<< */
-	movq	%r12, %rsi              /* a[3]...low.. */
-	shlq	$46, %rsi               /* a[3]...low..<< */
-	shrq	$12, %r11               /* a[2]...low...high */
-	addq	%r9, %rax               /* a[1]...low...high.. */
-	adcq	$0, %r11                /* a[2]...low...high.. */
-	shrq	$18, %r12               /* a[3]...low...high */
-	movq	%r8, %r9                /* a[4]...low.. */
-	shlq	$40, %r9                /* a[4]...low..<< */
-	addq	%rsi, %r11              /* a[2]...low...high.. */
-	adcq	$0, %r12                /* a[3]...low...high.. */
-	shrq	$24, %r8                /* a[4]...low...high */
-	movq	%rcx, %rsi              /* a[5]...low.. */
-	shlq	$34, %rsi               /* a[5]...low..<< */
-	addq	%r9, %r12               /* a[3]...low...high.. */
-	adcq	$0, %r8                 /* a[4]...low...high.. */
-	shrq	$30, %rcx               /* a[5]...low...high */
-	movq	%rdx, %r9               /* a[6]...low.. */
-	shlq	$28, %r9                /* a[6]...low..<< */
-	addq	%rsi, %r8               /* a[4]...low...high.. */
-	adcq	$0, %rcx                /* a[5]...low...high.. */
-	shrq	$36, %rdx               /* a[6]...low...high */
-	movq	%rbx, %rsi              /* a[7]...low.. */
-	shlq	$22, %rsi               /* a[7]...low..<< */
-	addq	%r9, %rcx               /* a[5]...low...high.. */
-	adcq	$0, %rdx                /* a[6]...low...high.. */
-	shrq	$42, %rbx               /* a[7]...low...high */
-	movq	%rbp, %r9               /* a[8]...low.. */
-	shlq	$16, %r9                /* a[8]...low..<< */
-	addq	%rsi, %rdx              /* a[6]...low...high.. */
-	adcq	$0, %rbx                /* a[7]...low...high.. */
-	shrq	$48, %rbp               /* a[8]...low...high */
-	addq	%r9, %rbx               /* a[7]...low...high.. */
-	adcq	$0, %rbp                /* a[8]...low...high.. */
-	movq	%r10, %r9               /* a[0]...low.. */
+	andq	%r9, %rbp               /* (a[8]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movq	%rax, %r9               /* (a[1]..).low.. */
+	shlq	$58, %r9                /* (a[1]..).low..<<     x = fe.element(carried(limbs)).value */
+	addq	%rdi, %rbp              /* (a[8]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
+	shrq	$6, %rax                /* ((a[1]..).low..).high x = fe.element(carried(limbs)).value */
+	addq	%r9, %r10               /* (a[0]..).low.. */
+	adcq	$0, %rax                /* ((a[1]..).low..).high.. */
+	movq	%r11, %r9               /* (a[2]..).low.. */
+	shlq	$52, %r9                /* (a[2]..).low..<< */
+	movq	%r12, %rsi              /* (a[3]..).low.. */
+	shlq	$46, %rsi               /* (a[3]..).low..<< */
+	shrq	$12, %r11               /* ((a[2]..).low..).high */
+	addq	%r9, %rax               /* ((a[1]..).low..).high.. */
+	adcq	$0, %r11                /* ((a[2]..).low..).high.. */
+	shrq	$18, %r12               /* ((a[3]..).low..).high */
+	movq	%r8, %r9                /* (a[4]..).low.. */
+	shlq	$40, %r9                /* (a[4]..).low..<< */
+	addq	%rsi, %r11              /* ((a[2]..).low..).high.. */
+	adcq	$0, %r12                /* ((a[3]..).low..).high.. */
+	shrq	$24, %r8                /* ((a[4]..).low..).high */
+	movq	%rcx, %rsi              /* (a[5]..).low.. */
+	shlq	$34, %rsi               /* (a[5]..).low..<< */
+	addq	%r9, %r12               /* ((a[3]..).low..).high.. */
+	adcq	$0, %r8                 /* ((a[4]..).low..).high.. */
+	shrq	$30, %rcx               /* ((a[5]..).low..).high */
+	movq	%rdx, %r9               /* (a[6]..).low.. */
+	shlq	$28, %r9                /* (a[6]..).low..<< */
+	addq	%rsi, %r8               /* ((a[4]..).low..).high.. */
+	adcq	$0, %rcx                /* ((a[5]..).low..).high.. */
+	shrq	$36, %rdx               /* ((a[6]..).low..).high */
+	movq	%rbx, %rsi              /* (a[7]..).low.. */
+	shlq	$22, %rsi               /* (a[7]..).low..<< */
+	addq	%r9, %rcx               /* ((a[5]..).low..).high.. */
+	adcq	$0, %rdx                /* ((a[6]..).low..).high.. */
+	shrq	$42, %rbx               /* ((a[7]..).low..).high */
+	movq	%rbp, %r9               /* (a[8]..).low.. */
+	shlq	$16, %r9                /* (a[8]..).low..<< */
+	addq	%rsi, %rdx              /* ((a[6]..).low..).high.. */
+	adcq	$0, %rbx                /* ((a[7]..).low..).high.. */
+	shrq	$48, %rbp               /* ((a[8]..).low..).high */
+	addq	%r9, %rbx               /* ((a[7]..).low..).high.. */
+	adcq	$0, %rbp                /* ((a[8]..).low..).high.. */
+	movq	%r10, %r9               /* (a[0]..).low.. */
 	addq	$1, %r9                 /*                      q = (x + 1).split(521)[1] */
-	movq	%rax, %r9               /* a[1]...low...high.. */
+	movq	%rax, %r9               /* ((a[1]..).low..).high.. */
 	adcq	$0, %r9
-	movq	%r11, %r9               /* a[2]...low...high.. */
+	movq	%r11, %r9               /* ((a[2]..).low..).high.. */
 	adcq	$0, %r9
-	movq	%r12, %r9               /* a[3]...low...high.. */
+	movq	%r12, %r9               /* ((a[3]..).low..).high.. */
 	adcq	$0, %r9
-	movq	%r8, %r9                /* a[4]...low...high.. */
+	movq	%r8, %r9                /* ((a[4]..).low..).high.. */
 	adcq	$0, %r9
-	movq	%rcx, %r9               /* a[5]...low...high.. */
+	movq	%rcx, %r9               /* ((a[5]..).low..).high.. */
 	adcq	$0, %r9
-	movq	%rdx, %r9               /* a[6]...low...high.. */
+	movq	%rdx, %r9               /* ((a[6]..).low..).high.. */
 	adcq	$0, %r9
-	movq	%rbx, %r9               /* a[7]...low...high.. */
+	movq	%rbx, %r9               /* ((a[7]..).low..).high.. */
 	adcq	$0, %r9
-	movq	%rbp, %r9               /* a[8]...low...high.. */
-	adcq	$0, %r9                 /* a[8]...low...high.. */
-	movq	%r9, %rsi               /* a[8]...low...high.. */
+	movq	%rbp, %r9               /* ((a[8]..).low..).high.. */
+	adcq	$0, %r9                 /* ((a[8]..).low..).high.. */
+	movq	%r9, %rsi               /* ((a[8]..).low..).high.. */
 	shrq	$9, %rsi
-	addq	%rsi, %r10              /* a[0]...low..         return x + q - (q << 521) */
-	adcq	$0, %rax                /* a[1]...low...high.. */
-	adcq	$0, %r11                /* a[2]...low...high.. */
-	adcq	$0, %r12                /* a[3]...low...high.. */
-	adcq	$0, %r8                 /* a[4]...low...high.. */
-	adcq	$0, %rcx                /* a[5]...low...high.. */
-	adcq	$0, %rdx                /* a[6]...low...high.. */
-	adcq	$0, %rbx                /* a[7]...low...high.. */
-	adcq	$0, %rbp                /* a[8]...low...high.. */
-	andq	$-512, %r9              /* a[8]...low...high...low */
-	orq	%rax, %r10              /* a[0]...low..         return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
-	subq	%r9, %rbp               /* a[8]...low...high..  return x + q - (q << 521) */
+	addq	%rsi, %r10              /* (a[0]..).low..       return x + q - (q << 521) */
+	adcq	$0, %rax                /* ((a[1]..).low..).high.. */
+	adcq	$0, %r11                /* ((a[2]..).low..).high.. */
+	adcq	$0, %r12                /* ((a[3]..).low..).high.. */
+	adcq	$0, %r8                 /* ((a[4]..).low..).high.. */
+	adcq	$0, %rcx                /* ((a[5]..).low..).high.. */
+	adcq	$0, %rdx                /* ((a[6]..).low..).high.. */
+	adcq	$0, %rbx                /* ((a[7]..).low..).high.. */
+	adcq	$0, %rbp                /* ((a[8]..).low..).high.. */
+	andq	$-512, %r9              /* (((a[8]..).low..).high..).low */
+	orq	%rax, %r10              /* (a[0]..).low..       return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
+	subq	%r9, %rbp               /* ((a[8]..).low..).high.. return x + q - (q << 521) */
 	orq	%r11, %r10              /*                      return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
-	orq	%r12, %r10              /* a[0]...low.. */
+	orq	%r12, %r10              /* (a[0]..).low.. */
 	movq	$1, %rax                /* start */
 	orq	%r8, %r10
 	orq	%rcx, %r10

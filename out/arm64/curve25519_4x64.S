@@ -66,11 +66,11 @@ SYMBOL(curve25519_4x64_mul):
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
+	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
 	mul	x12, x8, x10            /* a[0]*b[0].lo         return fold(a.value * b.value) */
 	umulh	x13, x8, x10            /* a[0]*b[0].hi */
 	mul	x14, x8, x11            /* a[0]*b[1].lo */
 	umulh	x15, x8, x11            /* a[0]*b[1].hi */
-	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
 	mul	x7, x8, x16             /* a[0]*b[2].lo */
 	umulh	x6, x8, x16             /* a[0]*b[2].hi */
 	mul	x5, x8, x17             /* a[0]*b[3].lo */
@@ -89,8 +89,8 @@ SYMBOL(curve25519_4x64_mul):
 	adcs	x14, x15, x14           /* a[0]*b[2].lo.. */
 	mul	x15, x9, x17            /* a[1]*b[3].lo */
 	adcs	x6, x6, x5              /* a[0]*b[3].lo.. */
-	umulh	x9, x9, x17             /* a[1]*b[3].hi */
 	ldp	x5, x2, [x1, #16]       /* x5=a[2] x2=a[3] */
+	umulh	x9, x9, x17             /* a[1]*b[3].hi */
 	mul	x1, x5, x10             /* a[2]*b[0].lo */
 	adcs	x8, x8, x15             /* a[0]*b[3].hi.. */
 	adc	x9, x9, xzr             /* a[1]*b[3].hi.. */
@@ -180,11 +180,11 @@ SYMBOL(curve25519_4x64_mul_canon):
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
+	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
 	mul	x12, x8, x10            /* a[0]*b[0].lo         return fold(a.value * b.value, reduced=True) */
 	umulh	x13, x8, x10            /* a[0]*b[0].hi */
 	mul	x14, x8, x11            /* a[0]*b[1].lo */
 	umulh	x15, x8, x11            /* a[0]*b[1].hi */
-	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
 	mul	x7, x8, x16             /* a[0]*b[2].lo */
 	umulh	x6, x8, x16             /* a[0]*b[2].hi */
 	mul	x5, x8, x17             /* a[0]*b[3].lo */
@@ -203,8 +203,8 @@ SYMBOL(curve25519_4x64_mul_canon):
 	adcs	x14, x15, x14           /* a[0]*b[2].lo.. */
 	mul	x15, x9, x17            /* a[1]*b[3].lo */
 	adcs	x6, x6, x5              /* a[0]*b[3].lo.. */
-	umulh	x9, x9, x17             /* a[1]*b[3].hi */
 	ldp	x5, x2, [x1, #16]       /* x5=a[2] x2=a[3] */
+	umulh	x9, x9, x17             /* a[1]*b[3].hi */
 	mul	x1, x5, x10             /* a[2]*b[0].lo */
 	adcs	x8, x8, x15             /* a[0]*b[3].hi.. */
 	adc	x9, x9, xzr             /* a[1]*b[3].hi.. */
@@ -323,20 +323,20 @@ SYMBOL(curve25519_4x64_sqr):
 	adc	x16, x16, xzr           /* a[2]*a[3].hi.. */
 	adds	x17, x7, x7             /* a[0]*a[1].lo.. */
 	mul	x7, x9, x9              /* a[0]*a[0].lo */
-	umulh	x9, x9, x9              /* a[0]*a[0].hi */
 	adcs	x14, x14, x14           /* a[0]*a[2].lo.. */
-	mul	x6, x8, x8              /* a[1]*a[1].lo */
+	umulh	x9, x9, x9              /* a[0]*a[0].hi */
 	adcs	x12, x12, x12           /* a[1]*a[2].lo.. */
-	umulh	x8, x8, x8              /* a[1]*a[1].hi */
+	mul	x6, x8, x8              /* a[1]*a[1].lo */
 	adcs	x13, x13, x13           /* a[1]*a[2].hi.. */
-	mul	x5, x10, x10            /* a[2]*a[2].lo */
+	umulh	x8, x8, x8              /* a[1]*a[1].hi */
 	adcs	x15, x15, x15           /* a[1]*a[3].hi.. */
-	umulh	x10, x10, x10           /* a[2]*a[2].hi */
+	mul	x5, x10, x10            /* a[2]*a[2].lo */
 	adcs	x16, x16, x16           /* a[2]*a[3].hi.. */
-	mul	x4, x11, x11            /* a[3]*a[3].lo */
-	umulh	x11, x11, x11           /* a[3]*a[3].hi */
-	cset	x3, cs                  /* %v41 */
+	umulh	x10, x10, x10           /* a[2]*a[2].hi */
+	cset	x4, cs                  /* %v33 */
+	mul	x3, x11, x11            /* a[3]*a[3].lo */
 	adds	x9, x17, x9             /* a[0]*a[1].lo.. */
+	umulh	x11, x11, x11           /* a[3]*a[3].hi */
 	adcs	x14, x14, x6            /* a[0]*a[2].lo.. */
 	adcs	x8, x12, x8             /* a[1]*a[2].lo.. */
 	adcs	x12, x13, x5            /* a[1]*a[2].hi.. */
@@ -344,10 +344,10 @@ SYMBOL(curve25519_4x64_sqr):
 	movz	x13, #38                /* 0x26 */
 	mul	x15, x12, x13           /* a[1]*a[2].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x12, x12, x13           /* a[1]*a[2].hi...hi */
-	adcs	x16, x16, x4            /* a[2]*a[3].hi..       return fold(a.value * a.value) */
+	adcs	x16, x16, x3            /* a[2]*a[3].hi..       return fold(a.value * a.value) */
 	mul	x17, x10, x13           /* a[1]*a[3].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x10, x10, x13           /* a[1]*a[3].hi...hi */
-	adc	x11, x3, x11            /* a[3]*a[3].hi..       return fold(a.value * a.value) */
+	adc	x11, x4, x11            /* a[3]*a[3].hi..       return fold(a.value * a.value) */
 	mul	x6, x16, x13            /* a[2]*a[3].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x16, x16, x13           /* a[2]*a[3].hi...hi */
 	mul	x5, x11, x13            /* a[3]*a[3].hi...lo */
@@ -414,20 +414,20 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	adc	x16, x16, xzr           /* a[2]*a[3].hi.. */
 	adds	x17, x7, x7             /* a[0]*a[1].lo.. */
 	mul	x7, x9, x9              /* a[0]*a[0].lo */
-	umulh	x9, x9, x9              /* a[0]*a[0].hi */
 	adcs	x14, x14, x14           /* a[0]*a[2].lo.. */
-	mul	x6, x8, x8              /* a[1]*a[1].lo */
+	umulh	x9, x9, x9              /* a[0]*a[0].hi */
 	adcs	x12, x12, x12           /* a[1]*a[2].lo.. */
-	umulh	x8, x8, x8              /* a[1]*a[1].hi */
+	mul	x6, x8, x8              /* a[1]*a[1].lo */
 	adcs	x13, x13, x13           /* a[1]*a[2].hi.. */
-	mul	x5, x10, x10            /* a[2]*a[2].lo */
+	umulh	x8, x8, x8              /* a[1]*a[1].hi */
 	adcs	x15, x15, x15           /* a[1]*a[3].hi.. */
-	umulh	x10, x10, x10           /* a[2]*a[2].hi */
+	mul	x5, x10, x10            /* a[2]*a[2].lo */
 	adcs	x16, x16, x16           /* a[2]*a[3].hi.. */
-	mul	x4, x11, x11            /* a[3]*a[3].lo */
-	umulh	x11, x11, x11           /* a[3]*a[3].hi */
-	cset	x3, cs                  /* %v41 */
+	umulh	x10, x10, x10           /* a[2]*a[2].hi */
+	cset	x4, cs                  /* %v33 */
+	mul	x3, x11, x11            /* a[3]*a[3].lo */
 	adds	x9, x17, x9             /* a[0]*a[1].lo.. */
+	umulh	x11, x11, x11           /* a[3]*a[3].hi */
 	adcs	x14, x14, x6            /* a[0]*a[2].lo.. */
 	adcs	x8, x12, x8             /* a[1]*a[2].lo.. */
 	adcs	x12, x13, x5            /* a[1]*a[2].hi.. */
@@ -435,10 +435,10 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	movz	x13, #38                /* 0x26 */
 	mul	x15, x12, x13           /* a[1]*a[2].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x12, x12, x13           /* a[1]*a[2].hi...hi */
-	adcs	x16, x16, x4            /* a[2]*a[3].hi..       return fold(a.value * a.value, reduced=True) */
+	adcs	x16, x16, x3            /* a[2]*a[3].hi..       return fold(a.value * a.value, reduced=True) */
 	mul	x17, x10, x13           /* a[1]*a[3].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x10, x10, x13           /* a[1]*a[3].hi...hi */
-	adc	x11, x3, x11            /* a[3]*a[3].hi..       return fold(a.value * a.value, reduced=True) */
+	adc	x11, x4, x11            /* a[3]*a[3].hi..       return fold(a.value * a.value, reduced=True) */
 	mul	x6, x16, x13            /* a[2]*a[3].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x16, x16, x13           /* a[2]*a[3].hi...hi */
 	mul	x5, x11, x13            /* a[3]*a[3].hi...lo */
@@ -517,30 +517,30 @@ LOCAL(square_n_loop3):
 	adc	x17, x17, xzr           /* s2*s3.hi.. */
 	adds	x7, x6, x6              /* s0*s1.lo.. */
 	mul	x6, x8, x8              /* s0*s0.lo */
-	umulh	x8, x8, x8              /* s0*s0.hi */
 	adcs	x15, x15, x15           /* s0*s2.lo.. */
-	mul	x5, x9, x9              /* s1*s1.lo */
+	umulh	x8, x8, x8              /* s0*s0.hi */
 	adcs	x13, x13, x13           /* s1*s2.lo.. */
-	umulh	x9, x9, x9              /* s1*s1.hi */
+	mul	x5, x9, x9              /* s1*s1.lo */
 	adcs	x14, x14, x14           /* s1*s2.hi.. */
-	mul	x4, x10, x10            /* s2*s2.lo */
+	umulh	x9, x9, x9              /* s1*s1.hi */
 	adcs	x16, x16, x16           /* s1*s3.hi.. */
-	umulh	x10, x10, x10           /* s2*s2.hi */
+	mul	x4, x10, x10            /* s2*s2.lo */
 	adcs	x17, x17, x17           /* s2*s3.hi.. */
-	mul	x3, x11, x11            /* s3*s3.lo */
-	umulh	x11, x11, x11           /* s3*s3.hi */
-	cset	x1, cs                  /* %v46 */
+	umulh	x10, x10, x10           /* s2*s2.hi */
+	cset	x3, cs                  /* %v38 */
+	mul	x1, x11, x11            /* s3*s3.lo */
 	adds	x8, x7, x8              /* s0*s1.lo.. */
+	umulh	x11, x11, x11           /* s3*s3.hi */
 	adcs	x15, x15, x5            /* s0*s2.lo.. */
 	adcs	x9, x13, x9             /* s1*s2.lo.. */
 	adcs	x13, x14, x4            /* s1*s2.hi.. */
 	adcs	x10, x16, x10           /* s1*s3.hi.. */
 	mul	x14, x13, x12           /* s1*s2.hi...lo        lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x13, x13, x12           /* s1*s2.hi...hi */
-	adcs	x16, x17, x3            /* s2*s3.hi..           return fold(a.value * a.value) */
+	adcs	x16, x17, x1            /* s2*s3.hi..           return fold(a.value * a.value) */
 	mul	x17, x10, x12           /* s1*s3.hi...lo        lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x10, x10, x12           /* s1*s3.hi...hi */
-	adc	x11, x1, x11            /* s3*s3.hi..           return fold(a.value * a.value) */
+	adc	x11, x3, x11            /* s3*s3.hi..           return fold(a.value * a.value) */
 	mul	x7, x16, x12            /* s2*s3.hi...lo        lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x16, x16, x12           /* s2*s3.hi...hi */
 	mul	x5, x11, x12            /* s3*s3.hi...lo */
@@ -588,11 +588,11 @@ SYMBOL(curve25519_4x64_mul_small):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	mul	x10, x2, x8             /* c*a[0].lo            rest, q = (a.value * c).split(255) */
 	umulh	x8, x2, x8              /* c*a[0].hi */
 	mul	x11, x2, x9             /* c*a[1].lo */
 	umulh	x9, x2, x9              /* c*a[1].hi */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	mul	x14, x2, x12            /* c*a[2].lo */
 	umulh	x12, x2, x12            /* c*a[2].hi */
 	mul	x15, x2, x13            /* c*a[3].lo */
@@ -643,14 +643,14 @@ SYMBOL(curve25519_4x64_add):
 	adcs	x10, x10, x12           /* a[2].. */
 	adcs	x11, x11, x13           /* a[3].. */
 	cset	x12, cs
-	extr	x12, x12, x11, #63      /* a[3]...high */
+	extr	x12, x12, x11, #63      /* (a[3]..).high */
 	add	x13, x12, x12, lsl #1   /*                      return rest + 19 * q */
-	add	x12, x13, x12, lsl #4   /* a[3]...high */
-	and	x11, x11, #0x7fffffffffffffff /* a[3]...low           rest, q = (a.value + b.value).split(255) */
+	add	x12, x13, x12, lsl #4   /* (a[3]..).high */
+	and	x11, x11, #0x7fffffffffffffff /* (a[3]..).low         rest, q = (a.value + b.value).split(255) */
 	adds	x8, x8, x12             /* a[0]..               return rest + 19 * q */
 	adcs	x9, x9, xzr             /* a[1].. */
 	adcs	x10, x10, xzr           /* a[2].. */
-	adc	x11, x11, xzr           /* a[3]...low.. */
+	adc	x11, x11, xzr           /* (a[3]..).low.. */
 	stp	x8, x9, [x0]            /*                      def add(a: loose, b: loose) -> loose: */
 	stp	x10, x11, [x0, #16]
 	ret
@@ -685,9 +685,9 @@ SYMBOL(curve25519_4x64_sub):
 	sbcs	x10, x10, x12           /* a[2].. */
 	sbcs	x11, x11, x13           /* a[3].. */
 	csetm	x12, cc
-	extr	x12, x12, x11, #63      /* a[3]...high          times = 1 - x.split(255)[1] */
+	extr	x12, x12, x11, #63      /* (a[3]..).high        times = 1 - x.split(255)[1] */
 	movz	x13, #1
-	sub	x12, x13, x12           /* a[3]...high.. */
+	sub	x12, x13, x12           /* (a[3]..).high.. */
 	add	x11, x11, x12, lsl #63  /* a[3]..               return x + (times << 255) - 19 * times */
 	add	x13, x12, x12, lsl #1
 	add	x12, x13, x12, lsl #4
@@ -721,12 +721,12 @@ SYMBOL(curve25519_4x64_sub):
 SYMBOL(curve25519_4x64_neg):
 	.cfi_startproc
 	bti	c
-	movn	x8, #37                 /* 0xffffffffffffffda */
 	ldp	x9, x10, [x1]           /* a[1] */
+	ldp	x11, x12, [x1, #16]     /* a[3] */
+	movn	x8, #37                 /* 0xffffffffffffffda */
 	subs	x8, x8, x9              /* a[0]..               rest, q = (2 * P - a.value).split(256) */
 	movn	x9, #0                  /* 0xffffffffffffffff */
 	sbcs	x10, x9, x10            /* a[1].. */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
 	sbcs	x11, x9, x11            /* a[2].. */
 	sbcs	x9, x9, x12             /* a[3].. */
 	csetm	x12, cc                 /* %v13 */
@@ -763,22 +763,22 @@ SYMBOL(curve25519_4x64_canon):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #16]       /* x9=a[2] x8=a[3] */
+	ldp	x12, x13, [x1]          /* a[1] */
 	lsr	x10, x8, #63            /* a[3].high            rest, q = x.split(255) */
 	movz	x11, #19                /* 0x13 */
 	madd	x10, x10, x11, x11      /* a[3].high..          return finished(rest + (19 * q + 19)) */
 	and	x8, x8, #0x7fffffffffffffff /* a[3].low             rest, q = x.split(255) */
-	ldp	x12, x13, [x1]          /* a[1] */
 	adds	x10, x12, x10           /* a[0]..               return finished(rest + (19 * q + 19)) */
 	adcs	x12, x13, xzr           /* a[1].. */
 	adcs	x9, x9, xzr             /* a[2].. */
 	adc	x8, x8, xzr             /* a[3].low.. */
 	cmn	x8, x8                  /*                      return rest - pick(reached, 0, 19) */
 	csel	x11, x11, xzr, cc       /* %v15 */
-	and	x8, x8, #0x7fffffffffffffff /* a[3].low...low       rest, reached = x.split(255) */
+	and	x8, x8, #0x7fffffffffffffff /* (a[3].low..).low     rest, reached = x.split(255) */
 	subs	x10, x10, x11           /* a[0]..               return rest - pick(reached, 0, 19) */
 	sbcs	x11, x12, xzr           /* a[1].. */
 	sbcs	x9, x9, xzr             /* a[2].. */
-	sbc	x8, x8, xzr             /* a[3].low...low.. */
+	sbc	x8, x8, xzr             /* (a[3].low..).low.. */
 	stp	x10, x11, [x0]          /*                      def canon(a: loose) -> canonical: */
 	stp	x9, x8, [x0, #16]
 	ret
@@ -805,22 +805,22 @@ SYMBOL(curve25519_4x64_to_bytes):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #16]       /* x9=a[2] x8=a[3] */
+	ldp	x12, x13, [x1]          /* a[1] */
 	lsr	x10, x8, #63            /* a[3].high            rest, q = x.split(255) */
 	movz	x11, #19                /* 0x13 */
 	madd	x10, x10, x11, x11      /* a[3].high..          return finished(rest + (19 * q + 19)) */
 	and	x8, x8, #0x7fffffffffffffff /* a[3].low             rest, q = x.split(255) */
-	ldp	x12, x13, [x1]          /* a[1] */
 	adds	x10, x12, x10           /* a[0]..               return finished(rest + (19 * q + 19)) */
 	adcs	x12, x13, xzr           /* a[1].. */
 	adcs	x9, x9, xzr             /* a[2].. */
 	adc	x8, x8, xzr             /* a[3].low.. */
 	cmn	x8, x8                  /*                      return rest - pick(reached, 0, 19) */
 	csel	x11, x11, xzr, cc       /* %v15 */
-	and	x8, x8, #0x7fffffffffffffff /* a[3].low...low       rest, reached = x.split(255) */
+	and	x8, x8, #0x7fffffffffffffff /* (a[3].low..).low     rest, reached = x.split(255) */
 	subs	x10, x10, x11           /* a[0]..               return rest - pick(reached, 0, 19) */
 	sbcs	x11, x12, xzr           /* a[1].. */
 	sbcs	x9, x9, xzr             /* a[2].. */
-	sbc	x8, x8, xzr             /* a[3].low...low.. */
+	sbc	x8, x8, xzr             /* (a[3].low..).low.. */
 	stp	x10, x11, [x0]
 	stp	x9, x8, [x0, #16]
 	ret
@@ -849,9 +849,9 @@ SYMBOL(curve25519_4x64_from_bytes):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=s[0] x9=s[1] */
+	ldp	x10, x11, [x1, #16]     /* x10=s[2] x11=s[3] */
 	adds	xzr, x8, #19            /*                      beyond = s.value.at_least(P) */
 	adcs	xzr, x9, xzr
-	ldp	x10, x11, [x1, #16]     /* x10=s[2] x11=s[3] */
 	adcs	xzr, x10, xzr
 	movn	x12, #0x8000, lsl #48
 	sbcs	xzr, x11, x12
@@ -890,9 +890,9 @@ SYMBOL(curve25519_4x64_from_bytes):
 SYMBOL(curve25519_4x64_select):
 	.cfi_startproc
 	bti	c
-	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x3]          /* b[1] */
+	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v13 */
 	csel	x9, x9, x11, cs         /* %v14 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
@@ -926,108 +926,108 @@ SYMBOL(curve25519_4x64_select):
 SYMBOL(curve25519_4x64_lookup):
 	.cfi_startproc
 	bti	c
-	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x8, x9, [x1, #32]       /* x8=table[4] x9=table[5] */
 	ldp	x10, x11, [x1]          /* table[1] */
+	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v68                 return pick(bit, a, b) */
 	csel	x9, x9, x11, cs         /* %v69 */
 	ldp	x10, x11, [x1, #48]     /* x10=table[6] x11=table[7] */
 	ldp	x12, x13, [x1, #16]     /* table[3] */
 	csel	x10, x10, x12, cs       /* %v70 */
 	csel	x11, x11, x13, cs       /* %v71 */
-	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #64]     /* table[9] */
+	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v72                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v73 */
 	ldp	x12, x13, [x1, #80]     /* table[11] */
 	csel	x10, x12, x10, cs       /* %v74 */
 	csel	x11, x13, x11, cs       /* %v75 */
-	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #96]     /* table[13] */
+	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v76                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v77 */
 	ldp	x12, x13, [x1, #112]    /* table[15] */
 	csel	x10, x12, x10, cs       /* %v78 */
 	csel	x11, x13, x11, cs       /* %v79 */
-	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #128]    /* table[17] */
+	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v80                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v81 */
 	ldp	x12, x13, [x1, #144]    /* table[19] */
 	csel	x10, x12, x10, cs       /* %v82 */
 	csel	x11, x13, x11, cs       /* %v83 */
-	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #160]    /* table[21] */
+	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v84                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v85 */
 	ldp	x12, x13, [x1, #176]    /* table[23] */
 	csel	x10, x12, x10, cs       /* %v86 */
 	csel	x11, x13, x11, cs       /* %v87 */
-	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #192]    /* table[25] */
+	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v88                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v89 */
 	ldp	x12, x13, [x1, #208]    /* table[27] */
 	csel	x10, x12, x10, cs       /* %v90 */
 	csel	x11, x13, x11, cs       /* %v91 */
-	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #224]    /* table[29] */
+	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v92                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v93 */
 	ldp	x12, x13, [x1, #240]    /* table[31] */
 	csel	x10, x12, x10, cs       /* %v94 */
 	csel	x11, x13, x11, cs       /* %v95 */
-	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #256]    /* table[33] */
+	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v96                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v97 */
 	ldp	x12, x13, [x1, #272]    /* table[35] */
 	csel	x10, x12, x10, cs       /* %v98 */
 	csel	x11, x13, x11, cs       /* %v99 */
-	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #288]    /* table[37] */
+	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v100                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v101 */
 	ldp	x12, x13, [x1, #304]    /* table[39] */
 	csel	x10, x12, x10, cs       /* %v102 */
 	csel	x11, x13, x11, cs       /* %v103 */
-	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #320]    /* table[41] */
+	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v104                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v105 */
 	ldp	x12, x13, [x1, #336]    /* table[43] */
 	csel	x10, x12, x10, cs       /* %v106 */
 	csel	x11, x13, x11, cs       /* %v107 */
-	subs	xzr, x2, #11            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #352]    /* table[45] */
+	subs	xzr, x2, #11            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v108                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v109 */
 	ldp	x12, x13, [x1, #368]    /* table[47] */
 	csel	x10, x12, x10, cs       /* %v110 */
 	csel	x11, x13, x11, cs       /* %v111 */
-	subs	xzr, x2, #12            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #384]    /* table[49] */
+	subs	xzr, x2, #12            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v112                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v113 */
 	ldp	x12, x13, [x1, #400]    /* table[51] */
 	csel	x10, x12, x10, cs       /* %v114 */
 	csel	x11, x13, x11, cs       /* %v115 */
-	subs	xzr, x2, #13            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #416]    /* table[53] */
+	subs	xzr, x2, #13            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v116                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v117 */
 	ldp	x12, x13, [x1, #432]    /* table[55] */
 	csel	x10, x12, x10, cs       /* %v118 */
 	csel	x11, x13, x11, cs       /* %v119 */
-	subs	xzr, x2, #14            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #448]    /* table[57] */
+	subs	xzr, x2, #14            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v120                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v121 */
 	ldp	x12, x13, [x1, #464]    /* table[59] */
 	csel	x10, x12, x10, cs       /* %v122 */
 	csel	x11, x13, x11, cs       /* %v123 */
-	subs	xzr, x2, #15            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #480]    /* table[61] */
+	subs	xzr, x2, #15            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v124                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v125 */
 	ldp	x12, x13, [x1, #496]    /* table[63] */
@@ -1059,23 +1059,23 @@ SYMBOL(curve25519_4x64_is_zero):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x0, #16]       /* x9=a[2] x8=a[3] */
+	ldp	x12, x13, [x0]          /* a[1] */
 	lsr	x10, x8, #63            /* a[3].high            rest, q = x.split(255) */
 	and	x8, x8, #0x7fffffffffffffff /* a[3].low */
 	movz	x11, #19                /* 0x13 */
 	madd	x10, x10, x11, x11      /* a[3].high..          return finished(rest + (19 * q + 19)) */
-	ldp	x12, x13, [x0]          /* a[1] */
 	adds	x10, x12, x10           /* a[0].. */
 	adcs	x12, x13, xzr           /* a[1].. */
 	adcs	x9, x9, xzr             /* a[2].. */
 	adc	x8, x8, xzr             /* a[3].low.. */
 	cmn	x8, x8                  /*                      return rest - pick(reached, 0, 19) */
-	and	x8, x8, #0x7fffffffffffffff /* a[3].low...low       rest, reached = x.split(255) */
+	and	x8, x8, #0x7fffffffffffffff /* (a[3].low..).low     rest, reached = x.split(255) */
 	csel	x11, x11, xzr, cc       /*                      return rest - pick(reached, 0, 19) */
 	subs	x10, x10, x11           /* a[0].. */
 	sbcs	x11, x12, xzr           /* a[1].. */
 	sbcs	x9, x9, xzr             /* a[2].. */
 	orr	x10, x10, x11           /* a[0]..               return reduced(a.value).is_zero() */
-	sbc	x8, x8, xzr             /* a[3].low...low..     return rest - pick(reached, 0, 19) */
+	sbc	x8, x8, xzr             /* (a[3].low..).low..   return rest - pick(reached, 0, 19) */
 	orr	x9, x10, x9             /*                      return reduced(a.value).is_zero() */
 	orr	x8, x9, x8
 	cmp	x8, #1
@@ -1112,9 +1112,9 @@ SYMBOL(curve25519_4x64_equal):
 	sbcs	x10, x10, x12           /* a[2].. */
 	sbcs	x11, x11, x13           /* a[3].. */
 	csetm	x12, cc
-	extr	x12, x12, x11, #63      /* a[3]...high          times = 1 - x.split(255)[1] */
+	extr	x12, x12, x11, #63      /* (a[3]..).high        times = 1 - x.split(255)[1] */
 	movz	x13, #1
-	sub	x12, x13, x12           /* a[3]...high.. */
+	sub	x12, x13, x12           /* (a[3]..).high.. */
 	add	x11, x11, x12, lsl #63  /* a[3]..               return x + (times << 255) - 19 * times */
 	add	x13, x12, x12, lsl #1
 	add	x12, x13, x12, lsl #4
@@ -1122,22 +1122,22 @@ SYMBOL(curve25519_4x64_equal):
 	sbcs	x9, x9, xzr             /* a[1].. */
 	sbcs	x10, x10, xzr           /* a[2].. */
 	sbc	x11, x11, xzr           /* a[3].. */
-	lsr	x12, x11, #63           /* a[3]...high          rest, q = x.split(255) */
-	and	x11, x11, #0x7fffffffffffffff /* a[3]...low */
+	lsr	x12, x11, #63           /* (a[3]..).high        rest, q = x.split(255) */
+	and	x11, x11, #0x7fffffffffffffff /* (a[3]..).low */
 	movz	x13, #19                /* 0x13 */
 	madd	x12, x12, x13, x13      /*                      return finished(rest + (19 * q + 19)) */
 	adds	x8, x8, x12             /* a[0].. */
 	adcs	x9, x9, xzr             /* a[1].. */
 	adcs	x10, x10, xzr           /* a[2].. */
-	adc	x11, x11, xzr           /* a[3]...low.. */
+	adc	x11, x11, xzr           /* (a[3]..).low.. */
 	cmn	x11, x11                /*                      return rest - pick(reached, 0, 19) */
-	and	x11, x11, #0x7fffffffffffffff /* a[3]...low...low     rest, reached = x.split(255) */
+	and	x11, x11, #0x7fffffffffffffff /* ((a[3]..).low..).low rest, reached = x.split(255) */
 	csel	x12, x13, xzr, cc       /*                      return rest - pick(reached, 0, 19) */
 	subs	x8, x8, x12             /* a[0].. */
 	sbcs	x9, x9, xzr             /* a[1].. */
 	sbcs	x10, x10, xzr           /* a[2].. */
 	orr	x8, x8, x9              /* a[0]..               return reduced(difference(a, b)).is_zero() */
-	sbc	x9, x11, xzr            /* a[3]...low...low..   return rest - pick(reached, 0, 19) */
+	sbc	x9, x11, xzr            /* ((a[3]..).low..).low.. return rest - pick(reached, 0, 19) */
 	orr	x8, x8, x10             /*                      return reduced(difference(a, b)).is_zero() */
 	orr	x8, x8, x9
 	cmp	x8, #1
@@ -1167,13 +1167,13 @@ SYMBOL(curve25519_4x64_equal):
 SYMBOL(curve25519_4x64_swap):
 	.cfi_startproc
 	bti	c
-	cmp	x2, #1                  /*                      return pick(bit, b, a), pick(bit, a, b) */
 	ldp	x8, x9, [x4]            /* x8=b[0] x9=b[1] */
 	ldp	x10, x11, [x3]          /* x10=a[0] x11=a[1] */
-	csel	x12, x8, x10, cs        /* %v14 */
-	csel	x13, x9, x11, cs        /* %v15 */
 	ldp	x14, x15, [x4, #16]     /* x14=b[2] x15=b[3] */
 	ldp	x16, x17, [x3, #16]     /* x16=a[2] x17=a[3] */
+	cmp	x2, #1                  /*                      return pick(bit, b, a), pick(bit, a, b) */
+	csel	x12, x8, x10, cs        /* %v14 */
+	csel	x13, x9, x11, cs        /* %v15 */
 	csel	x7, x14, x16, cs        /* %v16 */
 	csel	x6, x15, x17, cs        /* %v17 */
 	csel	x8, x10, x8, cs         /* %v18 */
@@ -1208,30 +1208,30 @@ SYMBOL(curve25519_4x64_absolute):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #16]       /* x9=a[2] x8=a[3] */
+	ldp	x12, x13, [x1]          /* a[1] */
 	lsr	x10, x8, #63            /* a[3].high            rest, q = x.split(255) */
 	and	x8, x8, #0x7fffffffffffffff /* a[3].low */
 	movz	x11, #19                /* 0x13 */
 	madd	x10, x10, x11, x11      /* a[3].high..          return finished(rest + (19 * q + 19)) */
-	ldp	x12, x13, [x1]          /* a[1] */
 	adds	x10, x12, x10           /* a[0].. */
 	adcs	x12, x13, xzr           /* a[1].. */
 	adcs	x9, x9, xzr             /* a[2].. */
 	adc	x8, x8, xzr             /* a[3].low.. */
 	cmn	x8, x8                  /*                      return rest - pick(reached, 0, 19) */
-	and	x8, x8, #0x7fffffffffffffff /* a[3].low...low       rest, reached = x.split(255) */
+	and	x8, x8, #0x7fffffffffffffff /* (a[3].low..).low     rest, reached = x.split(255) */
 	csel	x11, x11, xzr, cc       /*                      return rest - pick(reached, 0, 19) */
 	subs	x10, x10, x11           /* a[0].. */
 	sbcs	x11, x12, xzr           /* a[1].. */
-	and	x12, x10, #1            /* a[0]...low           return pick(x.split(1)[0], P - x, x) */
+	and	x12, x10, #1            /* (a[0]..).low         return pick(x.split(1)[0], P - x, x) */
 	sbcs	x9, x9, xzr             /* a[2]..               return rest - pick(reached, 0, 19) */
-	sbc	x8, x8, xzr             /* a[3].low...low.. */
+	sbc	x8, x8, xzr             /* (a[3].low..).low.. */
 	movn	x13, #18
 	subs	x13, x13, x10           /* a[0]..               return pick(x.split(1)[0], P - x, x) */
 	movn	x14, #0                 /* 0xffffffffffffffff */
 	sbcs	x15, x14, x11           /* a[1].. */
 	sbcs	x14, x14, x9            /* a[2].. */
 	movn	x16, #0x8000, lsl #48
-	sbc	x16, x16, x8            /* a[3].low...low.. */
+	sbc	x16, x16, x8            /* (a[3].low..).low.. */
 	cmp	x12, #1
 	csel	x10, x13, x10, cs       /* %v29 */
 	csel	x11, x15, x11, cs       /* %v30 */
@@ -1647,38 +1647,18 @@ SYMBOL(curve25519_4x64_sqrt_ratio):
 	mov	x1, x22                 /* bit1 */
 	bl	SYMBOL(curve25519_4x64_either) /* bit2 = either(bit0, bit1) */
 	mov	x23, x0                 /* bit2 */
-	movz	x9, #0xa0b0
-	movk	x9, #0x4a0e, lsl #16
-	movk	x9, #0x1b27, lsl #32
-	movk	x9, #0xc4ee, lsl #48
-	str	x9, [sp, #144]          /* t2[0] = 0xc4ee1b274a0ea0b0 */
-	movz	x9, #0xe478
-	movk	x9, #0xad2f, lsl #16
-	movk	x9, #0x1806, lsl #32
-	movk	x9, #0x2f43, lsl #48
-	str	x9, [sp, #152]          /* t2[1] = 0x2f431806ad2fe478 */
-	movz	x9, #0xd7a7
-	movk	x9, #0x3dfb, lsl #16
-	movk	x9, #153, lsl #32
-	movk	x9, #0x2b4d, lsl #48
-	str	x9, [sp, #160]          /* t2[2] = 0x2b4d00993dfbd7a7 */
-	movz	x9, #0xdf0b
-	movk	x9, #0x4fc1, lsl #16
-	movk	x9, #0x2480, lsl #32
-	movk	x9, #0x2b83, lsl #48
-	str	x9, [sp, #168]          /* t2[3] = 0x2b8324804fc1df0b */
-	add	x0, sp, #144            /* t2 */
+	add	x0, sp, #176            /* t3 */
 	add	x1, sp, #112            /* t1 */
-	add	x2, sp, #144            /* t2 */
-	bl	SYMBOL(curve25519_4x64_mul) /* t2 = mul(t1, t2) */
-	add	x0, sp, #144            /* t2 */
+	add	x2, sp, #176            /* t3 */
+	bl	SYMBOL(curve25519_4x64_mul) /* t3 = mul(t1, t3) */
+	add	x0, sp, #176            /* t3 */
 	mov	x1, x23                 /* bit2 */
-	add	x2, sp, #144            /* t2 */
+	add	x2, sp, #176            /* t3 */
 	add	x3, sp, #112            /* t1 */
-	bl	SYMBOL(curve25519_4x64_select) /* t2 = select(bit2, t2, t1) */
-	add	x0, sp, #144            /* t2                   return absolute(root), either(of_minus, equal(square, u)) */
-	add	x1, sp, #144            /* t2 */
-	bl	SYMBOL(curve25519_4x64_absolute) /* t2 = absolute(t2) */
+	bl	SYMBOL(curve25519_4x64_select) /* t3 = select(bit2, t3, t1) */
+	add	x0, sp, #176            /* t3                   return absolute(root), either(of_minus, equal(square, u)) */
+	add	x1, sp, #176            /* t3 */
+	bl	SYMBOL(curve25519_4x64_absolute) /* t3 = absolute(t3) */
 	add	x0, sp, #80             /* t0 */
 	mov	x1, x20                 /* u */
 	bl	SYMBOL(curve25519_4x64_equal) /* bit3 = equal(t0, u) */
@@ -1687,13 +1667,13 @@ SYMBOL(curve25519_4x64_sqrt_ratio):
 	mov	x1, x24                 /* bit3 */
 	bl	SYMBOL(curve25519_4x64_either) /* bit4 = either(bit0, bit3) */
 	mov	x26, x0                 /* bit4 */
-	ldr	x9, [sp, #144]          /* t2 */
+	ldr	x9, [sp, #176]          /* t3 */
 	str	x9, [x25]
-	ldr	x9, [sp, #152]          /* t2 */
+	ldr	x9, [sp, #184]          /* t3 */
 	str	x9, [x25, #8]
-	ldr	x9, [sp, #160]          /* t2 */
+	ldr	x9, [sp, #192]          /* t3 */
 	str	x9, [x25, #16]
-	ldr	x9, [sp, #168]          /* t2 */
+	ldr	x9, [sp, #200]          /* t3 */
 	str	x9, [x25, #24]
 	mov	x0, x26                 /* bit4 */
 	ldp	x25, x26, [sp, #64]     /* restore */

@@ -1494,20 +1494,16 @@ uint64_t curve25519_4x64_sqrt_ratio(uint64_t out[4], const uint64_t u[4], const 
     curve25519_4x64_mul(t2, t2, t3);
     bit1 = curve25519_4x64_equal(t0, t2);
     bit2 = curve25519_4x64_either(bit0, bit1);
-    t2[0] = UINT64_C(0xc4ee1b274a0ea0b0);
-    t2[1] = UINT64_C(0x2f431806ad2fe478);
-    t2[2] = UINT64_C(0x2b4d00993dfbd7a7);
-    t2[3] = UINT64_C(0x2b8324804fc1df0b);
-    curve25519_4x64_mul(t2, t1, t2);
-    curve25519_4x64_select(t2, bit2, t2, t1);
+    curve25519_4x64_mul(t3, t1, t3);
+    curve25519_4x64_select(t3, bit2, t3, t1);
     /* return absolute(root), either(of_minus, equal(square, u)) */
-    curve25519_4x64_absolute(t2, t2);
+    curve25519_4x64_absolute(t3, t3);
     bit3 = curve25519_4x64_equal(t0, u);
     bit4 = curve25519_4x64_either(bit0, bit3);
-    out[0] = t2[0];
-    out[1] = t2[1];
-    out[2] = t2[2];
-    out[3] = t2[3];
+    out[0] = t3[0];
+    out[1] = t3[1];
+    out[2] = t3[2];
+    out[3] = t3[3];
     return bit4;
 }
 
@@ -3036,20 +3032,16 @@ uint64_t curve25519_4x64_sqrt_ratio(uint64_t out[4], const uint64_t u[4], const 
     curve25519_4x64_mul(t2, t2, t3);
     bit1 = curve25519_4x64_equal(t0, t2);
     bit2 = curve25519_4x64_either(bit0, bit1);
-    t2[0] = UINT64_C(0xc4ee1b274a0ea0b0);
-    t2[1] = UINT64_C(0x2f431806ad2fe478);
-    t2[2] = UINT64_C(0x2b4d00993dfbd7a7);
-    t2[3] = UINT64_C(0x2b8324804fc1df0b);
-    curve25519_4x64_mul(t2, t1, t2);
-    curve25519_4x64_select(t2, bit2, t2, t1);
+    curve25519_4x64_mul(t3, t1, t3);
+    curve25519_4x64_select(t3, bit2, t3, t1);
     /* return absolute(root), either(of_minus, equal(square, u)) */
-    curve25519_4x64_absolute(t2, t2);
+    curve25519_4x64_absolute(t3, t3);
     bit3 = curve25519_4x64_equal(t0, u);
     bit4 = curve25519_4x64_either(bit0, bit3);
-    out[0] = t2[0];
-    out[1] = t2[1];
-    out[2] = t2[2];
-    out[3] = t2[3];
+    out[0] = t3[0];
+    out[1] = t3[1];
+    out[2] = t3[2];
+    out[3] = t3[3];
     return bit4;
 }
 

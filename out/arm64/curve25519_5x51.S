@@ -66,11 +66,11 @@ SYMBOL(curve25519_5x51_carry):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #24]       /* x9=a[3] x8=a[4] */
-	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
 	ldp	x11, x12, [x1]          /* x11=a[0] x12=a[1] */
+	ldr	x15, [x1, #16]          /* a[2] */
+	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
 	and	x13, x11, #0x7ffffffffffff /* a[0].low */
 	and	x14, x12, #0x7ffffffffffff /* a[1].low */
-	ldr	x15, [x1, #16]          /* a[2] */
 	and	x16, x15, #0x7ffffffffffff /* a[2].low */
 	movz	x17, #19
 	madd	x10, x10, x17, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
@@ -117,16 +117,16 @@ SYMBOL(curve25519_5x51_mul):
 	.cfi_offset x23, -16
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
+	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
+	ldr	x3, [x2, #32]           /* b[4] */
 	mul	x12, x8, x10            /* a0b0.lo              columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
 	umulh	x13, x8, x10            /* a0b0.hi */
 	mul	x14, x8, x11            /* a0b1.lo */
 	umulh	x15, x8, x11            /* a0b1.hi */
-	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
 	mul	x7, x8, x16             /* a0b2.lo */
 	umulh	x6, x8, x16             /* a0b2.hi */
 	mul	x5, x8, x17             /* a0b3.lo */
 	umulh	x4, x8, x17             /* a0b3.hi */
-	ldr	x3, [x2, #32]           /* b[4] */
 	mul	x19, x8, x3             /* a0b4.lo */
 	umulh	x8, x8, x3              /* a0b4.hi */
 	mul	x2, x9, x10             /* a1b0.lo */
@@ -191,9 +191,9 @@ SYMBOL(curve25519_5x51_mul):
 	adds	x12, x12, x2            /* a0b0.lo.. */
 	mul	x2, x19, x3             /* a3x19b4.lo */
 	adc	x9, x9, x20             /* a0b0.hi.. */
+	ldr	x20, [x1, #32]          /* a[4] */
 	adds	x14, x14, x21           /* a0b1.lo.. */
 	umulh	x19, x19, x3            /* a3x19b4.hi */
-	ldr	x20, [x1, #32]          /* a[4] */
 	mul	x21, x20, x10           /* a4b0.lo */
 	adc	x15, x15, x22           /* a0b1.hi.. */
 	umulh	x10, x20, x10           /* a4b0.hi */
@@ -216,36 +216,36 @@ SYMBOL(curve25519_5x51_mul):
 	adds	x11, x14, x19           /* a0b1.lo.. */
 	adc	x14, x15, x16           /* a0b1.hi.. */
 	adds	x10, x13, x10           /* a0b2.lo.. */
-	extr	x9, x9, x12, #51        /* a0b0.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
-	extr	x8, x8, x4, #51         /* a0b4.lo...high */
+	extr	x9, x9, x12, #51        /* (a0b0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	extr	x8, x8, x4, #51         /* (a0b4.lo..).high */
 	adc	x13, x6, x17            /* a0b2.hi..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
 	adds	x15, x5, x20            /* a0b3.lo.. */
-	extr	x14, x14, x11, #51      /* a0b1.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
-	and	x12, x12, #0x7ffffffffffff /* a0b0.lo...low */
-	extr	x13, x13, x10, #51      /* a0b2.lo...high */
-	and	x11, x11, #0x7ffffffffffff /* a0b1.lo...low */
-	and	x10, x10, #0x7ffffffffffff /* a0b2.lo...low */
+	extr	x14, x14, x11, #51      /* (a0b1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	and	x12, x12, #0x7ffffffffffff /* (a0b0.lo..).low */
+	extr	x13, x13, x10, #51      /* (a0b2.lo..).high */
+	and	x11, x11, #0x7ffffffffffff /* (a0b1.lo..).low */
+	and	x10, x10, #0x7ffffffffffff /* (a0b2.lo..).low */
 	adc	x16, x7, x3             /* a0b3.hi..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
 	movz	x17, #19                /* 0x13 */
-	madd	x8, x8, x17, x12        /* a0b0.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x9, x11, x9             /* a0b1.lo...low.. */
-	and	x11, x15, #0x7ffffffffffff /* a0b3.lo...low        low, high = zip(*(column.split(51) for column in columns)) */
-	extr	x12, x16, x15, #51      /* a0b3.lo...high */
-	add	x10, x10, x14           /* a0b2.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x4, #0x7ffffffffffff /* a0b4.lo...low        low, high = zip(*(column.split(51) for column in columns)) */
-	and	x15, x9, #0x7ffffffffffff /* a0b1.lo...low...low */
-	add	x11, x11, x13           /* a0b3.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	madd	x8, x8, x17, x12        /* (a0b0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x9, x11, x9             /* (a0b1.lo..).low.. */
+	and	x11, x15, #0x7ffffffffffff /* (a0b3.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	extr	x12, x16, x15, #51      /* (a0b3.lo..).high */
+	add	x10, x10, x14           /* (a0b2.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x14, x4, #0x7ffffffffffff /* (a0b4.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x15, x9, #0x7ffffffffffff /* ((a0b1.lo..).low..).low */
+	add	x11, x11, x13           /* (a0b3.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	and	x13, x10, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x9, x13, x9, lsr #51    /* a0b2.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x13, x11, #0x7ffffffffffff /* a0b3.lo...low...low  low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x14, x12           /* a0b4.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x8, #0x7ffffffffffff /* a0b0.lo...low...low  low, high = zip(*(column.split(51) for column in columns)) */
-	add	x8, x15, x8, lsr #51    /* a0b1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x10, x13, x10, lsr #51  /* a0b3.lo...low...low.. */
-	lsr	x13, x12, #51           /* a0b4.lo...low...high low, high = zip(*(column.split(51) for column in columns)) */
-	and	x12, x12, #0x7ffffffffffff /* a0b4.lo...low...low */
-	madd	x13, x13, x17, x14      /* a0b0.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x11, x12, x11, lsr #51  /* a0b4.lo...low...low.. */
+	add	x9, x13, x9, lsr #51    /* ((a0b2.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x13, x11, #0x7ffffffffffff /* ((a0b3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	add	x12, x14, x12           /* (a0b4.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x14, x8, #0x7ffffffffffff /* ((a0b0.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	add	x8, x15, x8, lsr #51    /* ((a0b1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x10, x13, x10, lsr #51  /* ((a0b3.lo..).low..).low.. */
+	lsr	x13, x12, #51           /* ((a0b4.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	and	x12, x12, #0x7ffffffffffff /* ((a0b4.lo..).low..).low */
+	madd	x13, x13, x17, x14      /* ((a0b0.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x12, x11, lsr #51  /* ((a0b4.lo..).low..).low.. */
 	stp	x8, x9, [x0, #8]
 	stp	x10, x11, [x0, #24]
 	str	x13, [x0]
@@ -286,19 +286,19 @@ SYMBOL(curve25519_5x51_sqr):
 	.cfi_offset x19, -16
 	.cfi_offset x20, -8
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x15, x16, [x1, #24]     /* x15=a[3] x16=a[4] */
+	ldr	x3, [x1, #16]           /* a[2] */
 	mul	x10, x8, x8             /* a0a0.lo              columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	umulh	x11, x8, x8             /* a0a0.hi */
 	lsl	x8, x8, #1              /* a0x2 */
 	mul	x12, x9, x9             /* a1a1.lo */
 	mul	x13, x8, x9             /* a0x2a1.lo */
 	umulh	x14, x8, x9             /* a0x2a1.hi */
-	ldp	x15, x16, [x1, #24]     /* x15=a[3] x16=a[4] */
 	mul	x17, x8, x15            /* a0x2a3.lo */
 	umulh	x7, x8, x15             /* a0x2a3.hi */
 	mul	x6, x8, x16             /* a0x2a4.lo */
 	umulh	x5, x8, x16             /* a0x2a4.hi */
 	umulh	x4, x9, x9              /* a1a1.hi */
-	ldr	x3, [x1, #16]           /* a[2] */
 	mul	x2, x8, x3              /* a0x2a2.lo */
 	umulh	x8, x8, x3              /* a0x2a2.hi */
 	lsl	x9, x9, #1              /* a1x2 */
@@ -342,37 +342,37 @@ SYMBOL(curve25519_5x51_sqr):
 	mul	x3, x16, x1             /* a4a4x19.lo */
 	adc	x11, x14, x11           /* a0x2a1.hi.. */
 	umulh	x14, x16, x1            /* a4a4x19.hi */
-	extr	x9, x9, x10, #51        /* a0a0.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	extr	x9, x9, x10, #51        /* (a0a0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	adds	x12, x12, x4            /* a1a1.lo..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	extr	x11, x11, x13, #51      /* a0x2a1.lo...high     low, high = zip(*(column.split(51) for column in columns)) */
+	extr	x11, x11, x13, #51      /* (a0x2a1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
 	adc	x8, x8, x15             /* a1a1.hi..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	adds	x15, x17, x3            /* a0x2a3.lo.. */
-	extr	x16, x5, x6, #51        /* a0x2a4.lo...high     low, high = zip(*(column.split(51) for column in columns)) */
-	and	x10, x10, #0x7ffffffffffff /* a0a0.lo...low */
-	extr	x8, x8, x12, #51        /* a1a1.lo...high */
+	extr	x16, x5, x6, #51        /* (a0x2a4.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
+	and	x10, x10, #0x7ffffffffffff /* (a0a0.lo..).low */
+	extr	x8, x8, x12, #51        /* (a1a1.lo..).high */
 	adc	x14, x7, x14            /* a0x2a3.hi..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	and	x13, x13, #0x7ffffffffffff /* a0x2a1.lo...low      low, high = zip(*(column.split(51) for column in columns)) */
-	and	x12, x12, #0x7ffffffffffff /* a1a1.lo...low */
-	extr	x14, x14, x15, #51      /* a0x2a3.lo...high */
+	and	x13, x13, #0x7ffffffffffff /* (a0x2a1.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	and	x12, x12, #0x7ffffffffffff /* (a1a1.lo..).low */
+	extr	x14, x14, x15, #51      /* (a0x2a3.lo..).high */
 	movz	x17, #19                /* 0x13 */
-	madd	x10, x16, x17, x10      /* a0a0.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x9, x13, x9             /* a0x2a1.lo...low.. */
-	add	x11, x12, x11           /* a1a1.lo...low.. */
-	and	x12, x15, #0x7ffffffffffff /* a0x2a3.lo...low      low, high = zip(*(column.split(51) for column in columns)) */
-	and	x13, x6, #0x7ffffffffffff /* a0x2a4.lo...low */
-	and	x15, x9, #0x7ffffffffffff /* a0x2a1.lo...low...low */
-	add	x8, x12, x8             /* a0x2a3.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x12, x11, #0x7ffffffffffff /* a1a1.lo...low...low  low, high = zip(*(column.split(51) for column in columns)) */
-	add	x13, x13, x14           /* a0x2a4.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x9, x12, x9, lsr #51    /* a1a1.lo...low...low.. */
-	lsr	x12, x13, #51           /* a0x2a4.lo...low...high low, high = zip(*(column.split(51) for column in columns)) */
-	and	x14, x10, #0x7ffffffffffff /* a0a0.lo...low...low */
-	add	x10, x15, x10, lsr #51  /* a0x2a1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x15, x8, #0x7ffffffffffff /* a0x2a3.lo...low...low low, high = zip(*(column.split(51) for column in columns)) */
-	madd	x12, x12, x17, x14      /* a0a0.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x11, x15, x11, lsr #51  /* a0x2a3.lo...low...low.. */
+	madd	x10, x16, x17, x10      /* (a0a0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x9, x13, x9             /* (a0x2a1.lo..).low.. */
+	add	x11, x12, x11           /* (a1a1.lo..).low.. */
+	and	x12, x15, #0x7ffffffffffff /* (a0x2a3.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	and	x13, x6, #0x7ffffffffffff /* (a0x2a4.lo..).low */
+	and	x15, x9, #0x7ffffffffffff /* ((a0x2a1.lo..).low..).low */
+	add	x8, x12, x8             /* (a0x2a3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x12, x11, #0x7ffffffffffff /* ((a1a1.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	add	x13, x13, x14           /* (a0x2a4.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x9, x12, x9, lsr #51    /* ((a1a1.lo..).low..).low.. */
+	lsr	x12, x13, #51           /* ((a0x2a4.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	and	x14, x10, #0x7ffffffffffff /* ((a0a0.lo..).low..).low */
+	add	x10, x15, x10, lsr #51  /* ((a0x2a1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x15, x8, #0x7ffffffffffff /* ((a0x2a3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	madd	x12, x12, x17, x14      /* ((a0a0.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x15, x11, lsr #51  /* ((a0x2a3.lo..).low..).low.. */
 	and	x13, x13, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x8, x13, x8, lsr #51    /* a0x2a4.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x8, x13, x8, lsr #51    /* ((a0x2a4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	stp	x10, x9, [x0, #8]
 	stp	x11, x8, [x0, #24]
 	str	x12, [x0]
@@ -472,36 +472,36 @@ LOCAL(square_n_loop3):
 	mul	x7, x12, x20            /* s4s4x19.lo */
 	adc	x10, x10, x15           /* s0x2s1.hi.. */
 	umulh	x12, x12, x20           /* s4s4x19.hi */
-	extr	x9, x9, x14, #51        /* s0s0.lo...high       low, high = zip(*(column.split(51) for column in columns)) */
+	extr	x9, x9, x14, #51        /* (s0s0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	adds	x15, x16, x1            /* s1s1.lo..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	extr	x10, x10, x17, #51      /* s0x2s1.lo...high     low, high = zip(*(column.split(51) for column in columns)) */
+	extr	x10, x10, x17, #51      /* (s0x2s1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
 	adc	x8, x8, x11             /* s1s1.hi..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	adds	x11, x6, x7             /* s0x2s3.lo.. */
-	extr	x16, x3, x4, #51        /* s0x2s4.lo...high     low, high = zip(*(column.split(51) for column in columns)) */
-	and	x14, x14, #0x7ffffffffffff /* s0s0.lo...low */
-	extr	x8, x8, x15, #51        /* s1s1.lo...high */
+	extr	x16, x3, x4, #51        /* (s0x2s4.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
+	and	x14, x14, #0x7ffffffffffff /* (s0s0.lo..).low */
+	extr	x8, x8, x15, #51        /* (s1s1.lo..).high */
 	adc	x12, x5, x12            /* s0x2s3.hi..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	and	x17, x17, #0x7ffffffffffff /* s0x2s1.lo...low      low, high = zip(*(column.split(51) for column in columns)) */
-	and	x15, x15, #0x7ffffffffffff /* s1s1.lo...low */
-	extr	x12, x12, x11, #51      /* s0x2s3.lo...high */
-	madd	x14, x16, x13, x14      /* s0s0.lo...low..      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x9, x17, x9             /* s0x2s1.lo...low.. */
-	add	x15, x15, x10           /* s1s1.lo...low.. */
-	and	x10, x11, #0x7ffffffffffff /* s0x2s3.lo...low      low, high = zip(*(column.split(51) for column in columns)) */
-	and	x11, x4, #0x7ffffffffffff /* s0x2s4.lo...low */
-	and	x16, x9, #0x7ffffffffffff /* s0x2s1.lo...low...low */
-	add	x17, x10, x8            /* s0x2s3.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x8, x15, #0x7ffffffffffff /* s1s1.lo...low...low  low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x11, x12           /* s0x2s4.lo...low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x10, x8, x9, lsr #51    /* s1s1.lo...low...low.. */
-	lsr	x8, x12, #51            /* s0x2s4.lo...low...high low, high = zip(*(column.split(51) for column in columns)) */
-	and	x11, x14, #0x7ffffffffffff /* s0s0.lo...low...low */
-	add	x9, x16, x14, lsr #51   /* s0x2s1.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x17, #0x7ffffffffffff /* s0x2s3.lo...low...low low, high = zip(*(column.split(51) for column in columns)) */
-	madd	x8, x8, x13, x11        /* s0s0.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x11, x14, x15, lsr #51  /* s0x2s3.lo...low...low.. */
+	and	x17, x17, #0x7ffffffffffff /* (s0x2s1.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	and	x15, x15, #0x7ffffffffffff /* (s1s1.lo..).low */
+	extr	x12, x12, x11, #51      /* (s0x2s3.lo..).high */
+	madd	x14, x16, x13, x14      /* (s0s0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x9, x17, x9             /* (s0x2s1.lo..).low.. */
+	add	x15, x15, x10           /* (s1s1.lo..).low.. */
+	and	x10, x11, #0x7ffffffffffff /* (s0x2s3.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	and	x11, x4, #0x7ffffffffffff /* (s0x2s4.lo..).low */
+	and	x16, x9, #0x7ffffffffffff /* ((s0x2s1.lo..).low..).low */
+	add	x17, x10, x8            /* (s0x2s3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x8, x15, #0x7ffffffffffff /* ((s1s1.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	add	x12, x11, x12           /* (s0x2s4.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x10, x8, x9, lsr #51    /* ((s1s1.lo..).low..).low.. */
+	lsr	x8, x12, #51            /* ((s0x2s4.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	and	x11, x14, #0x7ffffffffffff /* ((s0s0.lo..).low..).low */
+	add	x9, x16, x14, lsr #51   /* ((s0x2s1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x14, x17, #0x7ffffffffffff /* ((s0x2s3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	madd	x8, x8, x13, x11        /* ((s0s0.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x14, x15, lsr #51  /* ((s0x2s3.lo..).low..).low.. */
 	and	x12, x12, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x12, x17, lsr #51  /* s0x2s4.lo...low...low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x12, x12, x17, lsr #51  /* ((s0x2s4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	sub	x2, x2, #1              /* n */
 	cbnz	x2, LOCAL(square_n_loop3)
 	b	LOCAL(square_n_join2)
@@ -558,16 +558,16 @@ SYMBOL(curve25519_5x51_mul_small):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
+	ldr	x16, [x1, #32]          /* a[4] */
 	mul	x10, x2, x8             /* ca0.lo               return carried([c * limb for limb in a]) */
 	umulh	x8, x2, x8              /* ca0.hi */
 	mul	x11, x2, x9             /* ca1.lo */
 	umulh	x9, x2, x9              /* ca1.hi */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	mul	x14, x2, x12            /* ca2.lo */
 	umulh	x12, x2, x12            /* ca2.hi */
 	mul	x15, x2, x13            /* ca3.lo */
 	umulh	x13, x2, x13            /* ca3.hi */
-	ldr	x16, [x1, #32]          /* a[4] */
 	mul	x17, x2, x16            /* ca4.lo */
 	umulh	x16, x2, x16            /* ca4.hi */
 	and	x7, x10, #0x7ffffffffffff /* ca0.lo.low           low, high = zip(*(column.split(51) for column in columns)) */
@@ -620,8 +620,8 @@ SYMBOL(curve25519_5x51_add):
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
 	ldp	x12, x13, [x2, #16]     /* b[3] */
 	add	x10, x10, x12           /* a[2].. */
-	add	x11, x11, x13           /* a[3].. */
 	ldr	x12, [x1, #32]          /* a[4] */
+	add	x11, x11, x13           /* a[3].. */
 	ldr	x13, [x2, #32]          /* b[4] */
 	add	x12, x12, x13           /* a[4].. */
 	stp	x8, x9, [x0]
@@ -652,21 +652,21 @@ SYMBOL(curve25519_5x51_sub):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x11, x12, [x1, #16]     /* a[3] */
+	ldp	x13, x14, [x2]          /* b[1] */
 	movn	x10, #75
 	movk	x10, #31, lsl #48
 	add	x8, x8, x10             /* a[0]..               return [x + m - y for x, m, y in zip(a, multiple, b)] */
 	mov	x10, #0x1ffffffffffffc  /* 0x1ffffffffffffc */
 	add	x9, x9, x10             /* a[1].. */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
 	add	x11, x11, x10           /* a[2].. */
 	add	x12, x12, x10           /* a[3].. */
-	ldp	x13, x14, [x2]          /* b[1] */
 	sub	x8, x8, x13             /* a[0].. */
 	sub	x9, x9, x14             /* a[1].. */
 	ldp	x13, x14, [x2, #16]     /* b[3] */
 	sub	x11, x11, x13           /* a[2].. */
-	sub	x12, x12, x14           /* a[3].. */
 	ldr	x13, [x1, #32]          /* a[4] */
+	sub	x12, x12, x14           /* a[3].. */
 	add	x10, x13, x10           /* a[4].. */
 	ldr	x13, [x2, #32]          /* b[4] */
 	sub	x10, x10, x13           /* a[4].. */
@@ -697,16 +697,16 @@ SYMBOL(curve25519_5x51_sub):
 SYMBOL(curve25519_5x51_neg):
 	.cfi_startproc
 	bti	c
+	ldp	x9, x10, [x1]           /* a[1] */
+	ldp	x11, x12, [x1, #16]     /* a[3] */
+	ldr	x13, [x1, #32]          /* a[4] */
 	movn	x8, #75
 	movk	x8, #31, lsl #48        /* 0x1fffffffffffb4 */
-	ldp	x9, x10, [x1]           /* a[1] */
 	sub	x8, x8, x9              /* a[0]..               return [m - x for m, x in zip(multiple, a)] */
 	mov	x9, #0x1ffffffffffffc   /* 0x1ffffffffffffc */
 	sub	x10, x9, x10            /* a[1].. */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
 	sub	x11, x9, x11            /* a[2].. */
 	sub	x12, x9, x12            /* a[3].. */
-	ldr	x13, [x1, #32]          /* a[4] */
 	sub	x9, x9, x13             /* a[4].. */
 	stp	x8, x10, [x0]
 	stp	x11, x12, [x0, #16]
@@ -723,7 +723,7 @@ SYMBOL(curve25519_5x51_neg):
  * in      a: limbs below 2^64
  * out     out: limbs below 2^51, the value below p
  * args    out in x0, a in x1
- * changes x8 x9 x10 x11 x12 x13 x14, flags
+ * changes x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   nothing
  * stack   0 bytes
  */
@@ -735,54 +735,54 @@ SYMBOL(curve25519_5x51_canon):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #24]       /* x9=a[3] x8=a[4] */
-	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
 	ldp	x11, x12, [x1]          /* x11=a[0] x12=a[1] */
+	ldr	x15, [x1, #16]          /* a[2] */
+	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
 	and	x13, x11, #0x7ffffffffffff /* a[0].low */
-	movz	x14, #19
-	madd	x10, x10, x14, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x13, x12, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x11, x13, x11, lsr #51  /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	ldr	x13, [x1, #16]          /* a[2] */
-	and	x14, x13, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x14, x12, lsr #51  /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x13, x14, x13, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x14, x12, #0x7ffffffffffff /* a[1].low */
+	and	x16, x15, #0x7ffffffffffff /* a[2].low */
+	movz	x17, #19
+	madd	x10, x10, x17, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x14, x11, lsr #51  /* a[1].low.. */
+	add	x12, x16, x12, lsr #51  /* a[2].low.. */
+	and	x13, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x13, x13, x15, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
 	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	lsr	x9, x11, #13            /* a[1].low...high      x = fe.element(carried(limbs)).value */
+	lsr	x9, x11, #13            /* (a[1].low..).high    x = fe.element(carried(limbs)).value */
+	lsr	x14, x12, #26           /* (a[2].low..).high */
+	lsr	x15, x13, #39           /* (a[3].low..).high */
 	adds	x10, x10, x11, lsl #51  /* a[0].low.. */
-	adc	x9, x9, xzr             /* a[1].low...high.. */
-	lsr	x11, x12, #26           /* a[2].low...high */
-	adds	x9, x9, x12, lsl #38    /* a[1].low...high.. */
-	adc	x11, x11, xzr           /* a[2].low...high.. */
-	lsr	x12, x13, #39           /* a[3].low...high */
-	adds	x11, x11, x13, lsl #25  /* a[2].low...high.. */
-	adc	x12, x12, xzr
-	add	x8, x12, x8, lsl #12    /* a[3].low...high.. */
+	adc	x9, x9, xzr
+	adds	x9, x9, x12, lsl #38    /* (a[1].low..).high.. */
+	adc	x11, x14, xzr
+	adds	x11, x11, x13, lsl #25  /* (a[2].low..).high.. */
+	adc	x12, x15, xzr
+	add	x8, x12, x8, lsl #12    /* (a[3].low..).high.. */
 	adds	xzr, x10, #19           /*                      q = (x + 19).split(255)[1] */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x11, xzr
-	adc	x12, x8, xzr            /* a[3].low...high.. */
-	lsr	x13, x12, #63           /* a[3].low...high...high */
-	add	x14, x13, x13, lsl #1   /*                      return x + 19 * q - (q << 255) */
+	adc	x12, x8, xzr            /* (a[3].low..).high.. */
+	lsr	x13, x12, #63           /* ((a[3].low..).high..).high */
+	and	x12, x12, #0x8000000000000000 /* ((a[3].low..).high..).low return x + 19 * q - (q << 255) */
+	add	x14, x13, x13, lsl #1
 	add	x13, x14, x13, lsl #4
 	adds	x10, x10, x13           /* a[0].low.. */
-	adcs	x9, x9, xzr             /* a[1].low...high.. */
-	adcs	x11, x11, xzr           /* a[2].low...high.. */
-	adc	x8, x8, xzr             /* a[3].low...high.. */
-	and	x12, x12, #0x8000000000000000
-	sub	x8, x8, x12             /* a[3].low...high.. */
-	extr	x12, x9, x10, #51       /* a[0].low...high      def canon(a: full) -> fe.below(P): */
-	extr	x9, x11, x9, #38        /* a[1].low...high...high */
-	extr	x11, x8, x11, #25       /* a[2].low...high...high */
-	lsr	x8, x8, #12             /* a[3].low...high...high */
-	and	x10, x10, #0x7ffffffffffff /* a[0].low...low */
-	and	x12, x12, #0x7ffffffffffff
+	adcs	x9, x9, xzr             /* (a[1].low..).high.. */
+	adcs	x11, x11, xzr           /* (a[2].low..).high.. */
+	extr	x13, x9, x10, #51       /* (a[0].low..).high    def canon(a: full) -> fe.below(P): */
+	adc	x8, x8, xzr             /* (a[3].low..).high..  return x + 19 * q - (q << 255) */
+	extr	x9, x11, x9, #38        /* ((a[1].low..).high..).high def canon(a: full) -> fe.below(P): */
+	and	x10, x10, #0x7ffffffffffff /* (a[0].low..).low */
+	sub	x8, x8, x12             /* (a[3].low..).high..  return x + 19 * q - (q << 255) */
+	extr	x11, x8, x11, #25       /* ((a[2].low..).high..).high def canon(a: full) -> fe.below(P): */
+	lsr	x8, x8, #12             /* ((a[3].low..).high..).high */
+	and	x12, x13, #0x7ffffffffffff
 	stp	x10, x12, [x0]
-	and	x9, x9, #0x7ffffffffffff /* a[1].low...high...high.low */
-	and	x10, x11, #0x7ffffffffffff
-	stp	x9, x10, [x0, #16]
+	and	x9, x9, #0x7ffffffffffff /* ((a[1].low..).high..).high.low */
 	str	x8, [x0, #32]
+	and	x8, x11, #0x7ffffffffffff
+	stp	x9, x8, [x0, #16]
 	ret
 	.cfi_endproc
 	SIZE(curve25519_5x51_canon)
@@ -807,11 +807,11 @@ SYMBOL(curve25519_5x51_is_zero):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x0, #24]       /* x9=a[3] x8=a[4] */
-	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
 	ldp	x11, x12, [x0]          /* x11=a[0] x12=a[1] */
+	ldr	x15, [x0, #16]          /* a[2] */
+	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
 	and	x13, x11, #0x7ffffffffffff /* a[0].low */
 	and	x14, x12, #0x7ffffffffffff /* a[1].low */
-	ldr	x15, [x0, #16]          /* a[2] */
 	and	x16, x15, #0x7ffffffffffff /* a[2].low */
 	movz	x17, #19
 	madd	x10, x10, x17, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
@@ -821,29 +821,29 @@ SYMBOL(curve25519_5x51_is_zero):
 	add	x13, x13, x15, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
 	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	lsr	x9, x11, #13            /* a[1].low...high      x = fe.element(carried(limbs)).value */
-	lsr	x14, x12, #26           /* a[2].low...high */
-	lsr	x15, x13, #39           /* a[3].low...high */
+	lsr	x9, x11, #13            /* (a[1].low..).high    x = fe.element(carried(limbs)).value */
+	lsr	x14, x12, #26           /* (a[2].low..).high */
+	lsr	x15, x13, #39           /* (a[3].low..).high */
 	adds	x10, x10, x11, lsl #51  /* a[0].low.. */
 	adc	x9, x9, xzr
-	adds	x9, x9, x12, lsl #38    /* a[1].low...high.. */
+	adds	x9, x9, x12, lsl #38    /* (a[1].low..).high.. */
 	adc	x11, x14, xzr
-	adds	x11, x11, x13, lsl #25  /* a[2].low...high.. */
+	adds	x11, x11, x13, lsl #25  /* (a[2].low..).high.. */
 	adc	x12, x15, xzr
-	add	x8, x12, x8, lsl #12    /* a[3].low...high.. */
+	add	x8, x12, x8, lsl #12    /* (a[3].low..).high.. */
 	adds	xzr, x10, #19           /*                      q = (x + 19).split(255)[1] */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x11, xzr
-	adc	x12, x8, xzr            /* a[3].low...high.. */
-	lsr	x13, x12, #63           /* a[3].low...high...high */
-	and	x12, x12, #0x8000000000000000 /* a[3].low...high...low return x + 19 * q - (q << 255) */
+	adc	x12, x8, xzr            /* (a[3].low..).high.. */
+	lsr	x13, x12, #63           /* ((a[3].low..).high..).high */
+	and	x12, x12, #0x8000000000000000 /* ((a[3].low..).high..).low return x + 19 * q - (q << 255) */
 	add	x14, x13, x13, lsl #1
 	add	x13, x14, x13, lsl #4
 	adds	x10, x10, x13           /* a[0].low.. */
-	adcs	x9, x9, xzr             /* a[1].low...high.. */
-	adcs	x11, x11, xzr           /* a[2].low...high.. */
+	adcs	x9, x9, xzr             /* (a[1].low..).high.. */
+	adcs	x11, x11, xzr           /* (a[2].low..).high.. */
 	orr	x9, x10, x9             /* a[0].low..           return reduced(a).is_zero() */
-	adc	x8, x8, xzr             /* a[3].low...high..    return x + 19 * q - (q << 255) */
+	adc	x8, x8, xzr             /* (a[3].low..).high..  return x + 19 * q - (q << 255) */
 	orr	x9, x9, x11             /* a[0].low..           return reduced(a).is_zero() */
 	sub	x8, x8, x12             /*                      return x + 19 * q - (q << 255) */
 	orr	x8, x9, x8              /*                      return reduced(a).is_zero() */
@@ -874,60 +874,60 @@ SYMBOL(curve25519_5x51_equal):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x0]            /* x8=a[0] x9=a[1] */
+	ldp	x11, x12, [x0, #16]     /* a[3] */
+	ldp	x13, x14, [x1]          /* b[1] */
 	movn	x10, #303
 	movk	x10, #127, lsl #48
 	add	x8, x8, x10             /* a[0]..               return is_zero([x + 4 * m - y for x, m, y in zip(a, multiple, b)]) */
 	mov	x10, #0x7ffffffffffff0  /* 0x7ffffffffffff0 */
 	add	x9, x9, x10             /* a[1].. */
-	ldp	x11, x12, [x0, #16]     /* a[3] */
 	add	x11, x11, x10           /* a[2].. */
 	add	x12, x12, x10           /* a[3].. */
-	ldp	x13, x14, [x1]          /* b[1] */
 	sub	x8, x8, x13             /* a[0].. */
 	sub	x9, x9, x14             /* a[1].. */
 	ldp	x13, x14, [x1, #16]     /* b[3] */
 	sub	x11, x11, x13           /* a[2].. */
-	sub	x12, x12, x14           /* a[3].. */
 	ldr	x13, [x0, #32]          /* a[4] */
-	add	x10, x13, x10           /* a[4].. */
-	and	x13, x8, #0x7ffffffffffff /* a[0]...low           low, high = zip(*(column.split(51) for column in columns)) */
-	and	x14, x9, #0x7ffffffffffff /* a[1]...low */
-	and	x15, x11, #0x7ffffffffffff /* a[2]...low */
 	ldr	x16, [x1, #32]          /* b[4] */
+	sub	x12, x12, x14           /* a[3].. */
+	add	x10, x13, x10           /* a[4].. */
+	and	x13, x8, #0x7ffffffffffff /* (a[0]..).low         low, high = zip(*(column.split(51) for column in columns)) */
+	and	x14, x9, #0x7ffffffffffff /* (a[1]..).low */
+	and	x15, x11, #0x7ffffffffffff /* (a[2]..).low */
 	sub	x10, x10, x16           /* a[4]..               return is_zero([x + 4 * m - y for x, m, y in zip(a, multiple, b)]) */
-	add	x8, x14, x8, lsr #51    /* a[1]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x9, x15, x9, lsr #51    /* a[2]...low.. */
-	lsr	x14, x10, #51           /* a[4]...high          low, high = zip(*(column.split(51) for column in columns)) */
-	and	x15, x12, #0x7ffffffffffff /* a[3]...low */
+	add	x8, x14, x8, lsr #51    /* (a[1]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x9, x15, x9, lsr #51    /* (a[2]..).low.. */
+	lsr	x14, x10, #51           /* (a[4]..).high        low, high = zip(*(column.split(51) for column in columns)) */
+	and	x15, x12, #0x7ffffffffffff /* (a[3]..).low */
 	movz	x16, #19
-	madd	x13, x14, x16, x13      /* a[0]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x11, x15, x11, lsr #51  /* a[3]...low.. */
-	and	x10, x10, #0x7ffffffffffff /* a[4]...low           low, high = zip(*(column.split(51) for column in columns)) */
-	lsr	x14, x8, #13            /* a[1]...low...high    x = fe.element(carried(limbs)).value */
-	add	x10, x10, x12, lsr #51  /* a[4]...low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	lsr	x12, x9, #26            /* a[2]...low...high    x = fe.element(carried(limbs)).value */
-	lsr	x15, x11, #39           /* a[3]...low...high */
-	adds	x8, x13, x8, lsl #51    /* a[0]...low.. */
+	madd	x13, x14, x16, x13      /* (a[0]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x15, x11, lsr #51  /* (a[3]..).low.. */
+	and	x10, x10, #0x7ffffffffffff /* (a[4]..).low         low, high = zip(*(column.split(51) for column in columns)) */
+	lsr	x14, x8, #13            /* ((a[1]..).low..).high x = fe.element(carried(limbs)).value */
+	add	x10, x10, x12, lsr #51  /* (a[4]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	lsr	x12, x9, #26            /* ((a[2]..).low..).high x = fe.element(carried(limbs)).value */
+	lsr	x15, x11, #39           /* ((a[3]..).low..).high */
+	adds	x8, x13, x8, lsl #51    /* (a[0]..).low.. */
 	adc	x13, x14, xzr
-	adds	x9, x13, x9, lsl #38    /* a[1]...low...high.. */
+	adds	x9, x13, x9, lsl #38    /* ((a[1]..).low..).high.. */
 	adc	x12, x12, xzr
-	adds	x11, x12, x11, lsl #25  /* a[2]...low...high.. */
+	adds	x11, x12, x11, lsl #25  /* ((a[2]..).low..).high.. */
 	adc	x12, x15, xzr
-	add	x10, x12, x10, lsl #12  /* a[3]...low...high.. */
+	add	x10, x12, x10, lsl #12  /* ((a[3]..).low..).high.. */
 	adds	xzr, x8, #19            /*                      q = (x + 19).split(255)[1] */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x11, xzr
-	adc	x12, x10, xzr           /* a[3]...low...high.. */
-	lsr	x13, x12, #63           /* a[3]...low...high...high */
-	and	x12, x12, #0x8000000000000000 /* a[3]...low...high...low return x + 19 * q - (q << 255) */
+	adc	x12, x10, xzr           /* ((a[3]..).low..).high.. */
+	lsr	x13, x12, #63           /* (((a[3]..).low..).high..).high */
+	and	x12, x12, #0x8000000000000000 /* (((a[3]..).low..).high..).low return x + 19 * q - (q << 255) */
 	add	x14, x13, x13, lsl #1
 	add	x13, x14, x13, lsl #4
-	adds	x8, x8, x13             /* a[0]...low.. */
-	adcs	x9, x9, xzr             /* a[1]...low...high.. */
-	adcs	x11, x11, xzr           /* a[2]...low...high.. */
-	orr	x8, x8, x9              /* a[0]...low..         return reduced(a).is_zero() */
-	adc	x9, x10, xzr            /* a[3]...low...high..  return x + 19 * q - (q << 255) */
-	orr	x8, x8, x11             /* a[0]...low..         return reduced(a).is_zero() */
+	adds	x8, x8, x13             /* (a[0]..).low.. */
+	adcs	x9, x9, xzr             /* ((a[1]..).low..).high.. */
+	adcs	x11, x11, xzr           /* ((a[2]..).low..).high.. */
+	orr	x8, x8, x9              /* (a[0]..).low..       return reduced(a).is_zero() */
+	adc	x9, x10, xzr            /* ((a[3]..).low..).high.. return x + 19 * q - (q << 255) */
+	orr	x8, x8, x11             /* (a[0]..).low..       return reduced(a).is_zero() */
 	sub	x9, x9, x12             /*                      return x + 19 * q - (q << 255) */
 	orr	x8, x8, x9              /*                      return reduced(a).is_zero() */
 	cmp	x8, #1
@@ -944,7 +944,7 @@ SYMBOL(curve25519_5x51_equal):
  * in      a: limbs below 2^64
  * returns a bit, 0 or 1
  * args    a in x0
- * changes x0 x8 x9 x10 x11 x12 x13 x14 x15, flags
+ * changes x0 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   nothing
  * stack   0 bytes
  */
@@ -956,37 +956,37 @@ SYMBOL(curve25519_5x51_is_odd):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x0, #24]       /* x9=a[3] x8=a[4] */
-	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
 	ldp	x11, x12, [x0]          /* x11=a[0] x12=a[1] */
+	ldr	x15, [x0, #16]          /* a[2] */
+	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
 	and	x13, x11, #0x7ffffffffffff /* a[0].low */
-	movz	x14, #19                /* 0x13 */
-	madd	x10, x10, x14, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x13, x12, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x11, x13, x11, lsr #51  /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	ldr	x13, [x0, #16]          /* a[2] */
-	and	x15, x13, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x15, x12, lsr #51  /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x15, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x13, x15, x13, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x14, x12, #0x7ffffffffffff /* a[1].low */
+	and	x16, x15, #0x7ffffffffffff /* a[2].low */
+	movz	x17, #19                /* 0x13 */
+	madd	x10, x10, x17, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x14, x11, lsr #51  /* a[1].low.. */
+	add	x12, x16, x12, lsr #51  /* a[2].low.. */
+	and	x13, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x13, x13, x15, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
 	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	lsr	x9, x11, #13            /* a[1].low...high      x = fe.element(carried(limbs)).value */
+	lsr	x9, x11, #13            /* (a[1].low..).high    x = fe.element(carried(limbs)).value */
+	lsr	x14, x12, #26           /* (a[2].low..).high */
+	lsr	x15, x13, #39           /* (a[3].low..).high */
 	adds	x10, x10, x11, lsl #51  /* a[0].low.. */
-	adc	x9, x9, xzr             /* a[1].low...high.. */
-	lsr	x11, x12, #26           /* a[2].low...high */
-	adds	x9, x9, x12, lsl #38    /* a[1].low...high.. */
-	adc	x11, x11, xzr           /* a[2].low...high.. */
-	lsr	x12, x13, #39           /* a[3].low...high */
-	adds	x11, x11, x13, lsl #25  /* a[2].low...high.. */
-	adc	x12, x12, xzr
-	add	x8, x12, x8, lsl #12    /* a[3].low...high.. */
+	adc	x9, x9, xzr
+	adds	x9, x9, x12, lsl #38    /* (a[1].low..).high.. */
+	adc	x11, x14, xzr
+	adds	x11, x11, x13, lsl #25  /* (a[2].low..).high.. */
+	adc	x12, x15, xzr
+	add	x8, x12, x8, lsl #12    /* (a[3].low..).high.. */
 	adds	xzr, x10, #19           /*                      q = (x + 19).split(255)[1] */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x11, xzr
 	adc	x8, x8, xzr
 	lsr	x8, x8, #63
-	madd	x8, x8, x14, x10        /*                      return x + 19 * q - (q << 255) */
-	and	x0, x8, #1              /* a[0].low...low       return reduced(a).split(1)[0] */
+	madd	x8, x8, x17, x10        /*                      return x + 19 * q - (q << 255) */
+	and	x0, x8, #1              /* (a[0].low..).low     return reduced(a).split(1)[0] */
 	ret
 	.cfi_endproc
 	SIZE(curve25519_5x51_is_odd)
@@ -1012,11 +1012,11 @@ SYMBOL(curve25519_5x51_absolute):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #24]       /* x9=a[3] x8=a[4] */
-	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
 	ldp	x11, x12, [x1]          /* x11=a[0] x12=a[1] */
+	ldr	x15, [x1, #16]          /* a[2] */
+	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
 	and	x13, x11, #0x7ffffffffffff /* a[0].low */
 	and	x14, x12, #0x7ffffffffffff /* a[1].low */
-	ldr	x15, [x1, #16]          /* a[2] */
 	and	x16, x15, #0x7ffffffffffff /* a[2].low */
 	movz	x17, #19
 	madd	x10, x10, x17, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
@@ -1026,37 +1026,37 @@ SYMBOL(curve25519_5x51_absolute):
 	add	x13, x13, x15, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
 	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	lsr	x9, x11, #13            /* a[1].low...high      x = fe.element(carried(limbs)).value */
-	lsr	x14, x12, #26           /* a[2].low...high */
-	lsr	x15, x13, #39           /* a[3].low...high */
+	lsr	x9, x11, #13            /* (a[1].low..).high    x = fe.element(carried(limbs)).value */
+	lsr	x14, x12, #26           /* (a[2].low..).high */
+	lsr	x15, x13, #39           /* (a[3].low..).high */
 	adds	x10, x10, x11, lsl #51  /* a[0].low.. */
 	adc	x9, x9, xzr
-	adds	x9, x9, x12, lsl #38    /* a[1].low...high.. */
+	adds	x9, x9, x12, lsl #38    /* (a[1].low..).high.. */
 	adc	x11, x14, xzr
-	adds	x11, x11, x13, lsl #25  /* a[2].low...high.. */
+	adds	x11, x11, x13, lsl #25  /* (a[2].low..).high.. */
 	adc	x12, x15, xzr
-	add	x8, x12, x8, lsl #12    /* a[3].low...high.. */
+	add	x8, x12, x8, lsl #12    /* (a[3].low..).high.. */
 	adds	xzr, x10, #19           /*                      q = (x + 19).split(255)[1] */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x11, xzr
-	adc	x12, x8, xzr            /* a[3].low...high.. */
-	lsr	x13, x12, #63           /* a[3].low...high...high */
-	and	x12, x12, #0x8000000000000000 /* a[3].low...high...low return x + 19 * q - (q << 255) */
+	adc	x12, x8, xzr            /* (a[3].low..).high.. */
+	lsr	x13, x12, #63           /* ((a[3].low..).high..).high */
+	and	x12, x12, #0x8000000000000000 /* ((a[3].low..).high..).low return x + 19 * q - (q << 255) */
 	add	x14, x13, x13, lsl #1
 	add	x13, x14, x13, lsl #4
 	adds	x10, x10, x13           /* a[0].low.. */
-	adcs	x9, x9, xzr             /* a[1].low...high.. */
-	adcs	x11, x11, xzr           /* a[2].low...high.. */
-	adc	x8, x8, xzr             /* a[3].low...high.. */
+	adcs	x9, x9, xzr             /* (a[1].low..).high.. */
+	adcs	x11, x11, xzr           /* (a[2].low..).high.. */
+	adc	x8, x8, xzr             /* (a[3].low..).high.. */
 	movn	x13, #18
 	subs	x13, x13, x10           /* a[0].low..           return pick(odd, P - x, x) */
-	and	x14, x10, #1            /* a[0].low...low       odd, _ = x.split(1) */
-	sub	x8, x8, x12             /* a[3].low...high..    return x + 19 * q - (q << 255) */
+	and	x14, x10, #1            /* (a[0].low..).low     odd, _ = x.split(1) */
+	sub	x8, x8, x12             /* (a[3].low..).high..  return x + 19 * q - (q << 255) */
 	movn	x12, #0                 /* 0xffffffffffffffff */
-	sbcs	x15, x12, x9            /* a[1].low...high..    return pick(odd, P - x, x) */
-	sbcs	x12, x12, x11           /* a[2].low...high.. */
+	sbcs	x15, x12, x9            /* (a[1].low..).high..  return pick(odd, P - x, x) */
+	sbcs	x12, x12, x11           /* (a[2].low..).high.. */
 	movn	x16, #0x8000, lsl #48
-	sbc	x16, x16, x8            /* a[3].low...high.. */
+	sbc	x16, x16, x8            /* (a[3].low..).high.. */
 	cmp	x14, #1
 	csel	x10, x13, x10, cs       /* %v48 */
 	csel	x9, x15, x9, cs         /* %v49 */
@@ -1085,7 +1085,7 @@ SYMBOL(curve25519_5x51_absolute):
  * in      a: limbs below 2^64
  * out     out: 32 bytes, one integer, little endian
  * args    out in x0, a in x1
- * changes x8 x9 x10 x11 x12 x13 x14, flags
+ * changes x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   nothing
  * stack   0 bytes
  */
@@ -1097,44 +1097,44 @@ SYMBOL(curve25519_5x51_to_bytes):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #24]       /* x9=a[3] x8=a[4] */
-	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
 	ldp	x11, x12, [x1]          /* x11=a[0] x12=a[1] */
+	ldr	x15, [x1, #16]          /* a[2] */
+	lsr	x10, x8, #51            /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
 	and	x13, x11, #0x7ffffffffffff /* a[0].low */
-	movz	x14, #19
-	madd	x10, x10, x14, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x13, x12, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x11, x13, x11, lsr #51  /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	ldr	x13, [x1, #16]          /* a[2] */
-	and	x14, x13, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x14, x12, lsr #51  /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x13, x14, x13, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x14, x12, #0x7ffffffffffff /* a[1].low */
+	and	x16, x15, #0x7ffffffffffff /* a[2].low */
+	movz	x17, #19
+	madd	x10, x10, x17, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x14, x11, lsr #51  /* a[1].low.. */
+	add	x12, x16, x12, lsr #51  /* a[2].low.. */
+	and	x13, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x13, x13, x15, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
 	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	lsr	x9, x11, #13            /* a[1].low...high      x = fe.element(carried(limbs)).value */
+	lsr	x9, x11, #13            /* (a[1].low..).high    x = fe.element(carried(limbs)).value */
+	lsr	x14, x12, #26           /* (a[2].low..).high */
+	lsr	x15, x13, #39           /* (a[3].low..).high */
 	adds	x10, x10, x11, lsl #51  /* a[0].low.. */
-	adc	x9, x9, xzr             /* a[1].low...high.. */
-	lsr	x11, x12, #26           /* a[2].low...high */
-	adds	x9, x9, x12, lsl #38    /* a[1].low...high.. */
-	adc	x11, x11, xzr           /* a[2].low...high.. */
-	lsr	x12, x13, #39           /* a[3].low...high */
-	adds	x11, x11, x13, lsl #25  /* a[2].low...high.. */
-	adc	x12, x12, xzr
-	add	x8, x12, x8, lsl #12    /* a[3].low...high.. */
+	adc	x9, x9, xzr
+	adds	x9, x9, x12, lsl #38    /* (a[1].low..).high.. */
+	adc	x11, x14, xzr
+	adds	x11, x11, x13, lsl #25  /* (a[2].low..).high.. */
+	adc	x12, x15, xzr
+	add	x8, x12, x8, lsl #12    /* (a[3].low..).high.. */
 	adds	xzr, x10, #19           /*                      q = (x + 19).split(255)[1] */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x11, xzr
-	adc	x12, x8, xzr            /* a[3].low...high.. */
-	lsr	x13, x12, #63           /* a[3].low...high...high */
-	add	x14, x13, x13, lsl #1   /*                      return x + 19 * q - (q << 255) */
+	adc	x12, x8, xzr            /* (a[3].low..).high.. */
+	lsr	x13, x12, #63           /* ((a[3].low..).high..).high */
+	and	x12, x12, #0x8000000000000000 /* ((a[3].low..).high..).low return x + 19 * q - (q << 255) */
+	add	x14, x13, x13, lsl #1
 	add	x13, x14, x13, lsl #4
 	adds	x10, x10, x13           /* a[0].low.. */
-	adcs	x9, x9, xzr             /* a[1].low...high.. */
-	adcs	x11, x11, xzr           /* a[2].low...high.. */
-	adc	x8, x8, xzr             /* a[3].low...high.. */
-	and	x12, x12, #0x8000000000000000
-	sub	x8, x8, x12             /* a[3].low...high.. */
+	adcs	x9, x9, xzr             /* (a[1].low..).high.. */
+	adcs	x11, x11, xzr           /* (a[2].low..).high.. */
 	stp	x10, x9, [x0]
+	adc	x8, x8, xzr
+	sub	x8, x8, x12
 	stp	x11, x8, [x0, #16]
 	ret
 	.cfi_endproc
@@ -1162,9 +1162,9 @@ SYMBOL(curve25519_5x51_from_bytes):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=s[0] x9=s[1] */
+	ldp	x10, x11, [x1, #16]     /* x10=s[2] x11=s[3] */
 	adds	xzr, x8, #19            /*                      good = 1 - s.value.at_least(P) */
 	adcs	xzr, x9, xzr
-	ldp	x10, x11, [x1, #16]     /* x10=s[2] x11=s[3] */
 	adcs	xzr, x10, xzr
 	movn	x12, #0x8000, lsl #48
 	sbcs	xzr, x11, x12
@@ -1212,8 +1212,8 @@ SYMBOL(curve25519_5x51_from_bytes_255):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1]            /* x9=s[0] x8=s[1] */
-	extr	x10, x8, x9, #51        /* s[0].high            return fe.limbs_of(s.value.split(255)[0]) */
 	ldp	x11, x12, [x1, #16]     /* x11=s[2] x12=s[3] */
+	extr	x10, x8, x9, #51        /* s[0].high            return fe.limbs_of(s.value.split(255)[0]) */
 	extr	x8, x11, x8, #38        /* s[1].high */
 	and	x12, x12, #0x7fffffffffffffff /* s[3].low */
 	extr	x11, x12, x11, #25      /* s[2].high */
@@ -1250,16 +1250,16 @@ SYMBOL(curve25519_5x51_from_bytes_255):
 SYMBOL(curve25519_5x51_select):
 	.cfi_startproc
 	bti	c
-	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x3]          /* b[1] */
+	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v15 */
 	csel	x9, x9, x11, cs         /* %v16 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
 	ldp	x12, x13, [x3, #16]     /* b[3] */
 	csel	x10, x10, x12, cs       /* %v17 */
-	csel	x11, x11, x13, cs       /* %v18 */
 	ldr	x12, [x2, #32]          /* a[4] */
+	csel	x11, x11, x13, cs       /* %v18 */
 	ldr	x13, [x3, #32]          /* b[4] */
 	csel	x12, x12, x13, cs       /* %v19 */
 	stp	x8, x9, [x0]
@@ -1290,9 +1290,9 @@ SYMBOL(curve25519_5x51_select):
 SYMBOL(curve25519_5x51_lookup):
 	.cfi_startproc
 	bti	c
-	subs	xzr, x2, #1             /*                      entry = pick(index.at_least(i), table[i], entry) */
 	ldp	x9, x8, [x1, #32]       /* x9=table[4] x8=table[5] */
 	ldp	x10, x11, [x1]          /* table[1] */
+	subs	xzr, x2, #1             /*                      entry = pick(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v84 */
 	ldp	x10, x12, [x1, #48]     /* table[7] */
 	csel	x10, x10, x11, cs       /* %v85 */
@@ -1301,8 +1301,8 @@ SYMBOL(curve25519_5x51_lookup):
 	ldp	x12, x14, [x1, #64]     /* table[9] */
 	csel	x12, x12, x13, cs       /* %v87 */
 	csel	x9, x14, x9, cs         /* %v88 */
-	subs	xzr, x2, #2
 	ldp	x13, x14, [x1, #80]     /* table[11] */
+	subs	xzr, x2, #2
 	csel	x8, x13, x8, cs         /* %v89 */
 	csel	x10, x14, x10, cs       /* %v90 */
 	ldp	x13, x14, [x1, #96]     /* table[13] */
@@ -1318,8 +1318,8 @@ SYMBOL(curve25519_5x51_lookup):
 	ldp	x13, x14, [x1, #144]    /* table[19] */
 	csel	x12, x13, x12, cs       /* %v97 */
 	csel	x9, x14, x9, cs         /* %v98 */
-	subs	xzr, x2, #4
 	ldp	x13, x14, [x1, #160]    /* table[21] */
+	subs	xzr, x2, #4
 	csel	x8, x13, x8, cs         /* %v99 */
 	csel	x10, x14, x10, cs       /* %v100 */
 	ldp	x13, x14, [x1, #176]    /* table[23] */
@@ -1335,8 +1335,8 @@ SYMBOL(curve25519_5x51_lookup):
 	ldp	x13, x14, [x1, #224]    /* table[29] */
 	csel	x12, x13, x12, cs       /* %v107 */
 	csel	x9, x14, x9, cs         /* %v108 */
-	subs	xzr, x2, #6
 	ldp	x13, x14, [x1, #240]    /* table[31] */
+	subs	xzr, x2, #6
 	csel	x8, x13, x8, cs         /* %v109 */
 	csel	x10, x14, x10, cs       /* %v110 */
 	ldp	x13, x14, [x1, #256]    /* table[33] */
@@ -1352,8 +1352,8 @@ SYMBOL(curve25519_5x51_lookup):
 	ldp	x13, x14, [x1, #304]    /* table[39] */
 	csel	x12, x13, x12, cs       /* %v117 */
 	csel	x9, x14, x9, cs         /* %v118 */
-	subs	xzr, x2, #8
 	ldp	x13, x14, [x1, #320]    /* table[41] */
+	subs	xzr, x2, #8
 	csel	x8, x13, x8, cs         /* %v119 */
 	csel	x10, x14, x10, cs       /* %v120 */
 	ldp	x13, x14, [x1, #336]    /* table[43] */
@@ -1369,8 +1369,8 @@ SYMBOL(curve25519_5x51_lookup):
 	ldp	x13, x14, [x1, #384]    /* table[49] */
 	csel	x12, x13, x12, cs       /* %v127 */
 	csel	x9, x14, x9, cs         /* %v128 */
-	subs	xzr, x2, #10
 	ldp	x13, x14, [x1, #400]    /* table[51] */
+	subs	xzr, x2, #10
 	csel	x8, x13, x8, cs         /* %v129 */
 	csel	x10, x14, x10, cs       /* %v130 */
 	ldp	x13, x14, [x1, #416]    /* table[53] */
@@ -1386,17 +1386,17 @@ SYMBOL(curve25519_5x51_lookup):
 	ldp	x13, x14, [x1, #464]    /* table[59] */
 	csel	x12, x13, x12, cs       /* %v137 */
 	csel	x9, x14, x9, cs         /* %v138 */
-	subs	xzr, x2, #12
 	ldp	x13, x14, [x1, #480]    /* table[61] */
+	subs	xzr, x2, #12
 	csel	x8, x13, x8, cs         /* %v139 */
 	csel	x10, x14, x10, cs       /* %v140 */
 	ldp	x13, x14, [x1, #496]    /* table[63] */
 	csel	x11, x13, x11, cs       /* %v141 */
-	csel	x12, x14, x12, cs       /* %v142 */
 	ldr	x13, [x1, #512]         /* table[64] */
+	csel	x12, x14, x12, cs       /* %v142 */
 	csel	x9, x13, x9, cs         /* %v143 */
-	subs	xzr, x2, #13
 	ldr	x13, [x1, #520]         /* table[65] */
+	subs	xzr, x2, #13
 	csel	x8, x13, x8, cs         /* %v144 */
 	ldr	x13, [x1, #528]         /* table[66] */
 	csel	x10, x13, x10, cs       /* %v145 */
@@ -1406,8 +1406,8 @@ SYMBOL(curve25519_5x51_lookup):
 	csel	x12, x13, x12, cs       /* %v147 */
 	ldr	x13, [x1, #552]         /* table[69] */
 	csel	x9, x13, x9, cs         /* %v148 */
-	subs	xzr, x2, #14
 	ldr	x13, [x1, #560]         /* table[70] */
+	subs	xzr, x2, #14
 	csel	x8, x13, x8, cs         /* %v149 */
 	ldr	x13, [x1, #568]         /* table[71] */
 	csel	x10, x13, x10, cs       /* %v150 */
@@ -1417,8 +1417,8 @@ SYMBOL(curve25519_5x51_lookup):
 	csel	x12, x13, x12, cs       /* %v152 */
 	ldr	x13, [x1, #592]         /* table[74] */
 	csel	x9, x13, x9, cs         /* %v153 */
-	subs	xzr, x2, #15
 	ldr	x13, [x1, #600]         /* table[75] */
+	subs	xzr, x2, #15
 	csel	x8, x13, x8, cs         /* %v154 */
 	ldr	x13, [x1, #608]         /* table[76] */
 	csel	x10, x13, x10, cs       /* %v155 */
@@ -1860,52 +1860,28 @@ SYMBOL(curve25519_5x51_sqrt_ratio):
 	movk	x9, #0xb832, lsl #32
 	movk	x9, #2, lsl #48
 	str	x9, [sp, #168]          /* t2[4] = 0x2b8324804fc1d */
-	add	x0, sp, #136            /* t2 */
+	add	x0, sp, #176            /* t3 */
 	mov	x1, x19                 /* u */
 	add	x2, sp, #136            /* t2 */
-	bl	SYMBOL(curve25519_5x51_mul) /* t2 = mul(u, t2) */
-	add	x0, sp, #136            /* t2 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t3 = mul(u, t2) */
+	add	x0, sp, #176            /* t3 */
 	mov	x1, x21                 /* bit0 */
 	mov	x2, x19                 /* u */
-	add	x3, sp, #136            /* t2 */
-	bl	SYMBOL(curve25519_5x51_select) /* t2 = select(bit0, u, t2) */
+	add	x3, sp, #176            /* t3 */
+	bl	SYMBOL(curve25519_5x51_select) /* t3 = select(bit0, u, t3) */
 	add	x0, sp, #56             /* t0                   return absolute(select(equal(found, wanted), r, mul(r, SQRT_M1))), square */
-	add	x1, sp, #136            /* t2 */
-	bl	SYMBOL(curve25519_5x51_equal) /* bit1 = equal(t0, t2) */
+	add	x1, sp, #176            /* t3 */
+	bl	SYMBOL(curve25519_5x51_equal) /* bit1 = equal(t0, t3) */
 	mov	x22, x0                 /* bit1 */
-	movz	x9, #0xa0b0
-	movk	x9, #0x4a0e, lsl #16
-	movk	x9, #0x1b27, lsl #32
-	movk	x9, #6, lsl #48
-	str	x9, [sp, #56]           /* t0[0] = 0x61b274a0ea0b0 */
-	movz	x9, #0x189d
-	movk	x9, #0xfc8f, lsl #16
-	movk	x9, #0xd5a5, lsl #32
-	str	x9, [sp, #64]           /* t0[1] = 0xd5a5fc8f189d */
-	movz	x9, #3168
-	movk	x9, #0x9cbd, lsl #16
-	movk	x9, #0xef5e, lsl #32
-	movk	x9, #7, lsl #48
-	str	x9, [sp, #72]           /* t0[2] = 0x7ef5e9cbd0c60 */
-	movz	x9, #0x4c9e
-	movk	x9, #0xa680, lsl #16
-	movk	x9, #0x8595, lsl #32
-	movk	x9, #7, lsl #48
-	str	x9, [sp, #80]           /* t0[3] = 0x78595a6804c9e */
-	movz	x9, #0xfc1d
-	movk	x9, #0x4804, lsl #16
-	movk	x9, #0xb832, lsl #32
-	movk	x9, #2, lsl #48
-	str	x9, [sp, #88]           /* t0[4] = 0x2b8324804fc1d */
-	add	x0, sp, #56             /* t0 */
+	add	x0, sp, #136            /* t2 */
 	add	x1, sp, #96             /* t1 */
-	add	x2, sp, #56             /* t0 */
-	bl	SYMBOL(curve25519_5x51_mul) /* t0 = mul(t1, t0) */
+	add	x2, sp, #136            /* t2 */
+	bl	SYMBOL(curve25519_5x51_mul) /* t2 = mul(t1, t2) */
 	add	x0, sp, #96             /* t1 */
 	mov	x1, x22                 /* bit1 */
 	add	x2, sp, #96             /* t1 */
-	add	x3, sp, #56             /* t0 */
-	bl	SYMBOL(curve25519_5x51_select) /* t1 = select(bit1, t1, t0) */
+	add	x3, sp, #136            /* t2 */
+	bl	SYMBOL(curve25519_5x51_select) /* t1 = select(bit1, t1, t2) */
 	mov	x0, x23                 /* out */
 	add	x1, sp, #96             /* t1 */
 	bl	SYMBOL(curve25519_5x51_absolute) /* out = absolute(t1) */

@@ -248,8 +248,8 @@ void curve25519_5x51_sqr(uint64_t out[5], const uint64_t a[5])
     const uint64_t a0x2a3lolow = (uint64_t)t5 & UINT64_C(0x7ffffffffffff);
     const uint64_t a0x2a4lolow = (uint64_t)t1 & UINT64_C(0x7ffffffffffff);
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a0x2a4lohigh = (uint64_t)(t1 >> 51) * 19;
-    const uint64_t a0a0lolow2 = a0a0lolow + a0x2a4lohigh;
+    const uint64_t w1 = (uint64_t)(t1 >> 51) * 19;
+    const uint64_t a0a0lolow2 = a0a0lolow + w1;
     const uint64_t a0x2a1lolow2 = a0x2a1lolow + (uint64_t)(t2 >> 51);
     const uint64_t a1a1lolow2 = a1a1lolow + (uint64_t)(t3 >> 51);
     const uint64_t a0x2a3lolow2 = a0x2a3lolow + (uint64_t)(t4 >> 51);
@@ -266,8 +266,8 @@ void curve25519_5x51_sqr(uint64_t out[5], const uint64_t a[5])
     const uint64_t a0x2a4lolowlow = a0x2a4lolow2 & UINT64_C(0x7ffffffffffff);
     const uint64_t a0x2a4lolowhigh = a0x2a4lolow2 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t w1 = a0x2a4lolowhigh * 19;
-    const uint64_t a0a0lolowlow2 = a0a0lolowlow + w1;
+    const uint64_t w2 = a0x2a4lolowhigh * 19;
+    const uint64_t a0a0lolowlow2 = a0a0lolowlow + w2;
     const uint64_t a0x2a1lolowlow2 = a0x2a1lolowlow + a0a0lolowhigh;
     const uint64_t a1a1lolowlow2 = a1a1lolowlow + a0x2a1lolowhigh;
     const uint64_t a0x2a3lolowlow2 = a0x2a3lolowlow + a1a1lolowhigh;
@@ -321,8 +321,8 @@ void curve25519_5x51_square_n(uint64_t out[5], const uint64_t a[5], uint64_t n)
             const uint64_t s0x2s3lolow = (uint64_t)t5 & UINT64_C(0x7ffffffffffff);
             const uint64_t s0x2s4lolow = (uint64_t)t1 & UINT64_C(0x7ffffffffffff);
             /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-            const uint64_t s0x2s4lohigh = (uint64_t)(t1 >> 51) * 19;
-            const uint64_t s0s0lolow2 = s0s0lolow + s0x2s4lohigh;
+            const uint64_t w1 = (uint64_t)(t1 >> 51) * 19;
+            const uint64_t s0s0lolow2 = s0s0lolow + w1;
             const uint64_t s0x2s1lolow2 = s0x2s1lolow + (uint64_t)(t2 >> 51);
             const uint64_t s1s1lolow2 = s1s1lolow + (uint64_t)(t3 >> 51);
             const uint64_t s0x2s3lolow2 = s0x2s3lolow + (uint64_t)(t4 >> 51);
@@ -339,8 +339,8 @@ void curve25519_5x51_square_n(uint64_t out[5], const uint64_t a[5], uint64_t n)
             const uint64_t s0x2s4lolowlow = s0x2s4lolow2 & UINT64_C(0x7ffffffffffff);
             const uint64_t s0x2s4lolowhigh = s0x2s4lolow2 >> 51;
             /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-            const uint64_t w1 = s0x2s4lolowhigh * 19;
-            const uint64_t s0s0lolowlow2 = s0s0lolowlow + w1;
+            const uint64_t w2 = s0x2s4lolowhigh * 19;
+            const uint64_t s0s0lolowlow2 = s0s0lolowlow + w2;
             const uint64_t s0x2s1lolowlow2 = s0x2s1lolowlow + s0s0lolowhigh;
             const uint64_t s1s1lolowlow2 = s1s1lolowlow + s0x2s1lolowhigh;
             const uint64_t s0x2s3lolowlow2 = s0x2s3lolowlow + s1s1lolowhigh;
@@ -1356,17 +1356,12 @@ uint64_t curve25519_5x51_sqrt_ratio(uint64_t out[5], const uint64_t u[5], const 
     t2[3] = UINT64_C(0x78595a6804c9e);
     t2[4] = UINT64_C(0x2b8324804fc1d);
     /* wanted = select(square, u, mul(u, SQRT_M1)) */
-    curve25519_5x51_mul(t2, u, t2);
-    curve25519_5x51_select(t2, bit0, u, t2);
+    curve25519_5x51_mul(t3, u, t2);
+    curve25519_5x51_select(t3, bit0, u, t3);
     /* return absolute(select(equal(found, wanted), r, mul(r, SQRT_M1))), square */
-    bit1 = curve25519_5x51_equal(t0, t2);
-    t0[0] = UINT64_C(0x61b274a0ea0b0);
-    t0[1] = UINT64_C(0xd5a5fc8f189d);
-    t0[2] = UINT64_C(0x7ef5e9cbd0c60);
-    t0[3] = UINT64_C(0x78595a6804c9e);
-    t0[4] = UINT64_C(0x2b8324804fc1d);
-    curve25519_5x51_mul(t0, t1, t0);
-    curve25519_5x51_select(t1, bit1, t1, t0);
+    bit1 = curve25519_5x51_equal(t0, t3);
+    curve25519_5x51_mul(t2, t1, t2);
+    curve25519_5x51_select(t1, bit1, t1, t2);
     curve25519_5x51_absolute(out, t1);
     return bit0;
 }
@@ -1725,8 +1720,8 @@ void curve25519_5x51_sqr(uint64_t out[5], const uint64_t a[5])
     const uint64_t a0x2a4lolow = a0x2a4lo3 & UINT64_C(0x7ffffffffffff);
     const uint64_t a0x2a4lohigh = (a0x2a4hi2 << 13) | (a0x2a4lo3 >> 51);
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a0x2a4lohigh2 = a0x2a4lohigh * 19;
-    const uint64_t a0a0lolow2 = a0a0lolow + a0x2a4lohigh2;
+    const uint64_t w1 = a0x2a4lohigh * 19;
+    const uint64_t a0a0lolow2 = a0a0lolow + w1;
     const uint64_t a0x2a1lolow2 = a0x2a1lolow + a0a0lohigh;
     const uint64_t a1a1lolow2 = a1a1lolow + a0x2a1lohigh;
     const uint64_t a0x2a3lolow2 = a0x2a3lolow + a1a1lohigh;
@@ -1743,8 +1738,8 @@ void curve25519_5x51_sqr(uint64_t out[5], const uint64_t a[5])
     const uint64_t a0x2a4lolowlow = a0x2a4lolow2 & UINT64_C(0x7ffffffffffff);
     const uint64_t a0x2a4lolowhigh = a0x2a4lolow2 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t w1 = a0x2a4lolowhigh * 19;
-    const uint64_t a0a0lolowlow2 = a0a0lolowlow + w1;
+    const uint64_t w2 = a0x2a4lolowhigh * 19;
+    const uint64_t a0a0lolowlow2 = a0a0lolowlow + w2;
     const uint64_t a0x2a1lolowlow2 = a0x2a1lolowlow + a0a0lolowhigh;
     const uint64_t a1a1lolowlow2 = a1a1lolowlow + a0x2a1lolowhigh;
     const uint64_t a0x2a3lolowlow2 = a0x2a3lolowlow + a1a1lolowhigh;
@@ -1858,8 +1853,8 @@ void curve25519_5x51_square_n(uint64_t out[5], const uint64_t a[5], uint64_t n)
             const uint64_t s0x2s4lolow = s0x2s4lo3 & UINT64_C(0x7ffffffffffff);
             const uint64_t s0x2s4lohigh = (s0x2s4hi2 << 13) | (s0x2s4lo3 >> 51);
             /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-            const uint64_t s0x2s4lohigh2 = s0x2s4lohigh * 19;
-            const uint64_t s0s0lolow2 = s0s0lolow + s0x2s4lohigh2;
+            const uint64_t w1 = s0x2s4lohigh * 19;
+            const uint64_t s0s0lolow2 = s0s0lolow + w1;
             const uint64_t s0x2s1lolow2 = s0x2s1lolow + s0s0lohigh;
             const uint64_t s1s1lolow2 = s1s1lolow + s0x2s1lohigh;
             const uint64_t s0x2s3lolow2 = s0x2s3lolow + s1s1lohigh;
@@ -1876,8 +1871,8 @@ void curve25519_5x51_square_n(uint64_t out[5], const uint64_t a[5], uint64_t n)
             const uint64_t s0x2s4lolowlow = s0x2s4lolow2 & UINT64_C(0x7ffffffffffff);
             const uint64_t s0x2s4lolowhigh = s0x2s4lolow2 >> 51;
             /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-            const uint64_t w1 = s0x2s4lolowhigh * 19;
-            const uint64_t s0s0lolowlow2 = s0s0lolowlow + w1;
+            const uint64_t w2 = s0x2s4lolowhigh * 19;
+            const uint64_t s0s0lolowlow2 = s0s0lolowlow + w2;
             const uint64_t s0x2s1lolowlow2 = s0x2s1lolowlow + s0s0lolowhigh;
             const uint64_t s1s1lolowlow2 = s1s1lolowlow + s0x2s1lolowhigh;
             const uint64_t s0x2s3lolowlow2 = s0x2s3lolowlow + s1s1lolowhigh;
@@ -2959,17 +2954,12 @@ uint64_t curve25519_5x51_sqrt_ratio(uint64_t out[5], const uint64_t u[5], const 
     t2[3] = UINT64_C(0x78595a6804c9e);
     t2[4] = UINT64_C(0x2b8324804fc1d);
     /* wanted = select(square, u, mul(u, SQRT_M1)) */
-    curve25519_5x51_mul(t2, u, t2);
-    curve25519_5x51_select(t2, bit0, u, t2);
+    curve25519_5x51_mul(t3, u, t2);
+    curve25519_5x51_select(t3, bit0, u, t3);
     /* return absolute(select(equal(found, wanted), r, mul(r, SQRT_M1))), square */
-    bit1 = curve25519_5x51_equal(t0, t2);
-    t0[0] = UINT64_C(0x61b274a0ea0b0);
-    t0[1] = UINT64_C(0xd5a5fc8f189d);
-    t0[2] = UINT64_C(0x7ef5e9cbd0c60);
-    t0[3] = UINT64_C(0x78595a6804c9e);
-    t0[4] = UINT64_C(0x2b8324804fc1d);
-    curve25519_5x51_mul(t0, t1, t0);
-    curve25519_5x51_select(t1, bit1, t1, t0);
+    bit1 = curve25519_5x51_equal(t0, t3);
+    curve25519_5x51_mul(t2, t1, t2);
+    curve25519_5x51_select(t1, bit1, t1, t2);
     curve25519_5x51_absolute(out, t1);
     return bit0;
 }

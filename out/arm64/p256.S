@@ -67,11 +67,11 @@ SYMBOL(p256_mul):
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
+	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
 	mul	x12, x8, x10            /* a[0]*b[0].lo         return reduced(a.value * b.value) */
 	umulh	x13, x8, x10            /* a[0]*b[0].hi */
 	mul	x14, x8, x11            /* a[0]*b[1].lo */
 	umulh	x15, x8, x11            /* a[0]*b[1].hi */
-	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
 	mul	x7, x8, x16             /* a[0]*b[2].lo */
 	umulh	x6, x8, x16             /* a[0]*b[2].hi */
 	mul	x5, x8, x17             /* a[0]*b[3].lo */
@@ -90,8 +90,8 @@ SYMBOL(p256_mul):
 	adcs	x14, x15, x14           /* a[0]*b[2].lo.. */
 	mul	x15, x9, x17            /* a[1]*b[3].lo */
 	adcs	x6, x6, x5              /* a[0]*b[3].lo.. */
-	umulh	x9, x9, x17             /* a[1]*b[3].hi */
 	ldp	x5, x2, [x1, #16]       /* x5=a[2] x2=a[3] */
+	umulh	x9, x9, x17             /* a[1]*b[3].hi */
 	mul	x1, x5, x10             /* a[2]*b[0].lo */
 	adcs	x8, x8, x15             /* a[0]*b[3].hi.. */
 	adc	x9, x9, xzr             /* a[1]*b[3].hi.. */
@@ -225,30 +225,30 @@ SYMBOL(p256_sqr):
 	adc	x16, x16, xzr           /* a[2]*a[3].hi.. */
 	adds	x17, x7, x7             /* a[0]*a[1].lo.. */
 	mul	x7, x9, x9              /* a[0]*a[0].lo */
-	umulh	x9, x9, x9              /* a[0]*a[0].hi */
 	adcs	x14, x14, x14           /* a[0]*a[2].lo.. */
-	mul	x6, x8, x8              /* a[1]*a[1].lo */
+	umulh	x9, x9, x9              /* a[0]*a[0].hi */
 	adcs	x12, x12, x12           /* a[1]*a[2].lo.. */
-	umulh	x8, x8, x8              /* a[1]*a[1].hi */
+	mul	x6, x8, x8              /* a[1]*a[1].lo */
 	adcs	x13, x13, x13           /* a[1]*a[2].hi.. */
-	mul	x5, x10, x10            /* a[2]*a[2].lo */
+	umulh	x8, x8, x8              /* a[1]*a[1].hi */
 	adcs	x15, x15, x15           /* a[1]*a[3].hi.. */
-	umulh	x10, x10, x10           /* a[2]*a[2].hi */
+	mul	x5, x10, x10            /* a[2]*a[2].lo */
 	adcs	x16, x16, x16           /* a[2]*a[3].hi.. */
-	mul	x4, x11, x11            /* a[3]*a[3].lo */
-	umulh	x11, x11, x11           /* a[3]*a[3].hi */
-	cset	x3, cs                  /* %v41 */
+	umulh	x10, x10, x10           /* a[2]*a[2].hi */
+	cset	x4, cs                  /* %v33 */
+	mul	x3, x11, x11            /* a[3]*a[3].lo */
 	adds	x9, x17, x9             /* a[0]*a[1].lo.. */
+	umulh	x11, x11, x11           /* a[3]*a[3].hi */
+	adcs	x14, x14, x6            /* a[0]*a[2].lo.. */
 	lsr	x17, x7, #32            /* (a[0]*a[0].lo).high  low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcs	x14, x14, x6            /* a[0]*a[2].lo..       return reduced(a.value * a.value) */
 	mov	x6, #0xffffffff00000001 /* 0xffffffff00000001 */
-	mul	x2, x7, x6              /* a[0]*a[0].lo.lo      low = rest + ((q << 32) + (q * TOP << 128)) */
+	mul	x2, x7, x6              /* a[0]*a[0].lo.lo */
 	adcs	x8, x12, x8             /* a[1]*a[2].lo..       return reduced(a.value * a.value) */
 	umulh	x12, x7, x6             /* a[0]*a[0].lo.hi      low = rest + ((q << 32) + (q * TOP << 128)) */
 	adcs	x13, x13, x5            /* a[1]*a[2].hi..       return reduced(a.value * a.value) */
 	adcs	x10, x15, x10           /* a[1]*a[3].hi.. */
-	adcs	x15, x16, x4            /* a[2]*a[3].hi.. */
-	adc	x11, x3, x11            /* a[3]*a[3].hi.. */
+	adcs	x15, x16, x3            /* a[2]*a[3].hi.. */
+	adc	x11, x4, x11            /* a[3]*a[3].hi.. */
 	adds	x9, x9, x7, lsl #32     /* a[0]*a[1].lo..       low = rest + ((q << 32) + (q * TOP << 128)) */
 	adcs	x14, x14, x17           /* a[0]*a[2].lo.. */
 	lsr	x16, x9, #32            /* (a[0]*a[1].lo..).high */
@@ -347,29 +347,29 @@ LOCAL(square_n_loop3):
 	adc	x7, x7, xzr             /* s2*s3.hi.. */
 	adds	x6, x5, x5              /* s0*s1.lo.. */
 	mul	x5, x8, x8              /* s0*s0.lo */
-	umulh	x8, x8, x8              /* s0*s0.hi */
 	adcs	x16, x16, x16           /* s0*s2.lo.. */
-	mul	x4, x9, x9              /* s1*s1.lo */
+	umulh	x8, x8, x8              /* s0*s0.hi */
 	adcs	x14, x14, x14           /* s1*s2.lo.. */
-	umulh	x9, x9, x9              /* s1*s1.hi */
+	mul	x4, x9, x9              /* s1*s1.lo */
 	adcs	x15, x15, x15           /* s1*s2.hi.. */
-	mul	x3, x10, x10            /* s2*s2.lo */
+	umulh	x9, x9, x9              /* s1*s1.hi */
 	adcs	x17, x17, x17           /* s1*s3.hi.. */
-	umulh	x10, x10, x10           /* s2*s2.hi */
+	mul	x3, x10, x10            /* s2*s2.lo */
 	adcs	x7, x7, x7              /* s2*s3.hi.. */
-	mul	x1, x11, x11            /* s3*s3.lo */
-	umulh	x11, x11, x11           /* s3*s3.hi */
-	cset	x19, cs                 /* %v46 */
+	umulh	x10, x10, x10           /* s2*s2.hi */
+	cset	x1, cs                  /* %v38 */
+	mul	x19, x11, x11           /* s3*s3.lo */
 	adds	x8, x6, x8              /* s0*s1.lo.. */
+	umulh	x11, x11, x11           /* s3*s3.hi */
+	adcs	x16, x16, x4            /* s0*s2.lo.. */
 	lsr	x6, x5, #32             /* (s0*s0.lo).high      low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcs	x16, x16, x4            /* s0*s2.lo..           return reduced(a.value * a.value) */
-	mul	x4, x5, x12             /* s0*s0.lo.lo          low = rest + ((q << 32) + (q * TOP << 128)) */
+	mul	x4, x5, x12             /* s0*s0.lo.lo */
 	adcs	x9, x14, x9             /* s1*s2.lo..           return reduced(a.value * a.value) */
 	umulh	x14, x5, x12            /* s0*s0.lo.hi          low = rest + ((q << 32) + (q * TOP << 128)) */
 	adcs	x15, x15, x3            /* s1*s2.hi..           return reduced(a.value * a.value) */
 	adcs	x10, x17, x10           /* s1*s3.hi.. */
-	adcs	x17, x7, x1             /* s2*s3.hi.. */
-	adc	x11, x19, x11           /* s3*s3.hi.. */
+	adcs	x17, x7, x19            /* s2*s3.hi.. */
+	adc	x11, x1, x11            /* s3*s3.hi.. */
 	adds	x8, x8, x5, lsl #32     /* s0*s1.lo..           low = rest + ((q << 32) + (q * TOP << 128)) */
 	adcs	x16, x16, x6            /* s0*s2.lo.. */
 	lsr	x7, x8, #32             /* (s0*s1.lo..).high */
@@ -443,11 +443,11 @@ SYMBOL(p256_mul_small):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	mul	x10, x2, x8             /* c*a[0].lo            low, q = (a.value * c).split(256) */
 	umulh	x8, x2, x8              /* c*a[0].hi */
 	mul	x11, x2, x9             /* c*a[1].lo */
 	umulh	x9, x2, x9              /* c*a[1].hi */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	mul	x14, x2, x12            /* c*a[2].lo */
 	umulh	x12, x2, x12            /* c*a[2].hi */
 	mul	x15, x2, x13            /* c*a[3].lo */
@@ -555,12 +555,9 @@ SYMBOL(p256_sub):
 	ldp	x12, x13, [x2, #16]     /* b[3] */
 	sbcs	x10, x10, x12           /* a[2].. */
 	sbcs	x11, x11, x13           /* a[3].. */
-	csetm	x12, cc
-	asr	x12, x12, #63           /*                      return difference + pick(difference.at_least(0), 0, P) */
-	cmn	x12, x12
-	csetm	x12, cs                 /* %v18 */
-	and	x13, x12, #0xffffffff   /* %v19 */
-	and	x14, x12, #0xffffffff00000001 /* %v20 */
+	csetm	x12, cc                 /* %v16 */
+	and	x13, x12, #0xffffffff   /* %v17                 return difference + pick(difference.at_least(0), 0, P) */
+	and	x14, x12, #0xffffffff00000001 /* %v18 */
 	adds	x8, x8, x12             /* a[0].. */
 	adcs	x9, x9, x13             /* a[1].. */
 	adcs	x10, x10, xzr           /* a[2].. */
@@ -591,8 +588,8 @@ SYMBOL(p256_neg):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	orr	x10, x8, x9             /* a[0]..               return pick(a.value.is_zero(), 0, P) - a.value */
 	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
+	orr	x10, x8, x9             /* a[0]..               return pick(a.value.is_zero(), 0, P) - a.value */
 	orr	x10, x10, x11
 	orr	x10, x10, x12
 	cmp	x10, #1
@@ -629,10 +626,10 @@ SYMBOL(p256_canon):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	adds	x10, x8, #1             /* a[0]..               return a.value.reduce_once(P) */
 	mov	x11, #0xffffffff
 	sbcs	x11, x9, x11            /* a[1].. */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	sbcs	x14, x12, xzr           /* a[2].. */
 	mov	x15, #0xffffffff00000001
 	sbcs	x15, x13, x15           /* a[3].. */
@@ -746,21 +743,21 @@ SYMBOL(p256_to_mont):
 	adc	x16, x17, xzr           /* a[3].hi.. */
 	adds	x11, x12, x11, lsl #32  /* a[0].lo..            low = rest + ((q << 32) + (q * TOP << 128)) */
 	adcs	x12, x15, x6            /* a[0].lo.. */
-	lsr	x15, x11, #32           /* a[0].lo...high */
+	lsr	x15, x11, #32           /* (a[0].lo..).high */
 	mul	x17, x11, x5            /* a[0].lo...lo */
 	umulh	x7, x11, x5             /* a[0].lo...hi */
 	adcs	x14, x14, x4            /* a[0].lo.. */
 	adc	x10, x10, xzr           /* a[0].lo.hi.. */
 	adds	x11, x12, x11, lsl #32  /* a[0].lo.. */
 	adcs	x12, x14, x15           /* a[0].lo.. */
-	lsr	x14, x11, #32           /* a[0].lo...high */
+	lsr	x14, x11, #32           /* (a[0].lo..).high */
 	mul	x15, x11, x5            /* a[0].lo...lo */
 	umulh	x6, x11, x5             /* a[0].lo...hi */
 	adcs	x10, x10, x17           /* a[0].lo.hi.. */
 	adc	x17, x7, xzr            /* a[0].lo...hi.. */
 	adds	x11, x12, x11, lsl #32  /* a[0].lo.. */
 	adcs	x10, x10, x14           /* a[0].lo.hi.. */
-	lsr	x12, x11, #32           /* a[0].lo...high */
+	lsr	x12, x11, #32           /* (a[0].lo..).high */
 	mul	x14, x11, x5            /* a[0].lo...lo */
 	umulh	x7, x11, x5             /* a[0].lo...hi */
 	adcs	x15, x17, x15           /* a[0].lo...hi.. */
@@ -821,21 +818,21 @@ SYMBOL(p256_from_mont):
 	adds	x8, x9, x8, lsl #32     /* a[1].. */
 	ldp	x9, x14, [x1, #16]      /* a[3] */
 	adcs	x9, x9, x10             /* a[2].. */
-	lsr	x10, x8, #32            /* a[1]...high */
+	lsr	x10, x8, #32            /* (a[1]..).high */
 	mul	x15, x8, x11            /* a[1]...lo */
 	umulh	x16, x8, x11            /* a[1]...hi */
 	adcs	x12, x14, x12           /* a[3].. */
 	adc	x13, x13, xzr           /* a[0].hi.. */
 	adds	x8, x9, x8, lsl #32     /* a[2].. */
 	adcs	x9, x12, x10            /* a[3].. */
-	lsr	x10, x8, #32            /* a[2]...high */
+	lsr	x10, x8, #32            /* (a[2]..).high */
 	mul	x12, x8, x11            /* a[2]...lo */
 	umulh	x14, x8, x11            /* a[2]...hi */
 	adcs	x13, x13, x15           /* a[0].hi.. */
 	adc	x15, x16, xzr           /* a[1]...hi.. */
 	adds	x8, x9, x8, lsl #32     /* a[3].. */
 	adcs	x9, x13, x10            /* a[0].hi.. */
-	lsr	x10, x8, #32            /* a[3]...high */
+	lsr	x10, x8, #32            /* (a[3]..).high */
 	mul	x13, x8, x11            /* a[3]...lo */
 	umulh	x11, x8, x11            /* a[3]...hi */
 	adcs	x12, x15, x12           /* a[1]...hi.. */
@@ -877,21 +874,21 @@ SYMBOL(p256_to_bytes):
 	adds	x8, x9, x8, lsl #32     /* a[1].. */
 	ldp	x9, x14, [x1, #16]      /* a[3] */
 	adcs	x9, x9, x10             /* a[2].. */
-	lsr	x10, x8, #32            /* a[1]...high */
+	lsr	x10, x8, #32            /* (a[1]..).high */
 	mul	x15, x8, x11            /* a[1]...lo */
 	umulh	x16, x8, x11            /* a[1]...hi */
 	adcs	x12, x14, x12           /* a[3].. */
 	adc	x13, x13, xzr           /* a[0].hi.. */
 	adds	x8, x9, x8, lsl #32     /* a[2].. */
 	adcs	x9, x12, x10            /* a[3].. */
-	lsr	x10, x8, #32            /* a[2]...high */
+	lsr	x10, x8, #32            /* (a[2]..).high */
 	mul	x12, x8, x11            /* a[2]...lo */
 	umulh	x14, x8, x11            /* a[2]...hi */
 	adcs	x13, x13, x15           /* a[0].hi.. */
 	adc	x15, x16, xzr           /* a[1]...hi.. */
 	adds	x8, x9, x8, lsl #32     /* a[3].. */
 	adcs	x9, x13, x10            /* a[0].hi.. */
-	lsr	x10, x8, #32            /* a[3]...high */
+	lsr	x10, x8, #32            /* (a[3]..).high */
 	mul	x13, x8, x11            /* a[3]...lo */
 	umulh	x11, x8, x11            /* a[3]...hi */
 	adcs	x12, x15, x12           /* a[1]...hi.. */
@@ -939,9 +936,9 @@ SYMBOL(p256_from_bytes):
 	.cfi_offset x21, -16
 	.cfi_offset x22, -8
 	ldp	x9, x8, [x1, #16]       /* s[2] */
+	ldp	x11, x10, [x1]          /* s[0] */
 	rev	x8, x8                  /* s0                   def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
 	rev	x9, x9                  /* s1 */
-	ldp	x11, x10, [x1]          /* s[0] */
 	rev	x10, x10                /* s2 */
 	rev	x11, x11                /* s3 */
 	adds	xzr, x8, #1             /*                      beyond = s.value.at_least(P) */
@@ -1029,21 +1026,21 @@ SYMBOL(p256_from_bytes):
 	adc	x11, x11, xzr           /* .hi.. */
 	adds	x16, x17, x16, lsl #32  /* .lo..                low = rest + ((q << 32) + (q * TOP << 128)) */
 	adcs	x17, x5, x2             /* .lo.. */
-	lsr	x7, x16, #32            /* .lo...high */
+	lsr	x7, x16, #32            /* (.lo..).high */
 	mul	x5, x16, x13            /* .lo...lo */
 	umulh	x4, x16, x13            /* .lo...hi */
 	adcs	x6, x6, x3              /* .lo.. */
 	adc	x15, x15, xzr           /* .lo.hi.. */
 	adds	x16, x17, x16, lsl #32  /* .lo.. */
 	adcs	x17, x6, x7             /* .lo.. */
-	lsr	x7, x16, #32            /* .lo...high */
+	lsr	x7, x16, #32            /* (.lo..).high */
 	mul	x6, x16, x13            /* .lo...lo */
 	umulh	x3, x16, x13            /* .lo...hi */
 	adcs	x15, x15, x5            /* .lo.hi.. */
 	adc	x5, x4, xzr             /* .lo...hi.. */
 	adds	x16, x17, x16, lsl #32  /* .lo.. */
 	adcs	x15, x15, x7            /* .lo.hi.. */
-	lsr	x17, x16, #32           /* .lo...high */
+	lsr	x17, x16, #32           /* (.lo..).high */
 	mul	x7, x16, x13            /* .lo...lo */
 	umulh	x4, x16, x13            /* .lo...hi */
 	adcs	x6, x5, x6              /* .lo...hi.. */
@@ -1104,9 +1101,9 @@ SYMBOL(p256_from_bytes):
 SYMBOL(p256_select):
 	.cfi_startproc
 	bti	c
-	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x3]          /* b[1] */
+	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v13 */
 	csel	x9, x9, x11, cs         /* %v14 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
@@ -1141,108 +1138,108 @@ SYMBOL(p256_select):
 SYMBOL(p256_lookup):
 	.cfi_startproc
 	bti	c
-	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x8, x9, [x1, #32]       /* x8=table[4] x9=table[5] */
 	ldp	x10, x11, [x1]          /* table[1] */
+	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v68                 return pick(bit, a, b) */
 	csel	x9, x9, x11, cs         /* %v69 */
 	ldp	x10, x11, [x1, #48]     /* x10=table[6] x11=table[7] */
 	ldp	x12, x13, [x1, #16]     /* table[3] */
 	csel	x10, x10, x12, cs       /* %v70 */
 	csel	x11, x11, x13, cs       /* %v71 */
-	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #64]     /* table[9] */
+	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v72                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v73 */
 	ldp	x12, x13, [x1, #80]     /* table[11] */
 	csel	x10, x12, x10, cs       /* %v74 */
 	csel	x11, x13, x11, cs       /* %v75 */
-	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #96]     /* table[13] */
+	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v76                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v77 */
 	ldp	x12, x13, [x1, #112]    /* table[15] */
 	csel	x10, x12, x10, cs       /* %v78 */
 	csel	x11, x13, x11, cs       /* %v79 */
-	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #128]    /* table[17] */
+	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v80                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v81 */
 	ldp	x12, x13, [x1, #144]    /* table[19] */
 	csel	x10, x12, x10, cs       /* %v82 */
 	csel	x11, x13, x11, cs       /* %v83 */
-	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #160]    /* table[21] */
+	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v84                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v85 */
 	ldp	x12, x13, [x1, #176]    /* table[23] */
 	csel	x10, x12, x10, cs       /* %v86 */
 	csel	x11, x13, x11, cs       /* %v87 */
-	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #192]    /* table[25] */
+	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v88                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v89 */
 	ldp	x12, x13, [x1, #208]    /* table[27] */
 	csel	x10, x12, x10, cs       /* %v90 */
 	csel	x11, x13, x11, cs       /* %v91 */
-	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #224]    /* table[29] */
+	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v92                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v93 */
 	ldp	x12, x13, [x1, #240]    /* table[31] */
 	csel	x10, x12, x10, cs       /* %v94 */
 	csel	x11, x13, x11, cs       /* %v95 */
-	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #256]    /* table[33] */
+	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v96                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v97 */
 	ldp	x12, x13, [x1, #272]    /* table[35] */
 	csel	x10, x12, x10, cs       /* %v98 */
 	csel	x11, x13, x11, cs       /* %v99 */
-	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #288]    /* table[37] */
+	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v100                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v101 */
 	ldp	x12, x13, [x1, #304]    /* table[39] */
 	csel	x10, x12, x10, cs       /* %v102 */
 	csel	x11, x13, x11, cs       /* %v103 */
-	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #320]    /* table[41] */
+	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v104                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v105 */
 	ldp	x12, x13, [x1, #336]    /* table[43] */
 	csel	x10, x12, x10, cs       /* %v106 */
 	csel	x11, x13, x11, cs       /* %v107 */
-	subs	xzr, x2, #11            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #352]    /* table[45] */
+	subs	xzr, x2, #11            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v108                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v109 */
 	ldp	x12, x13, [x1, #368]    /* table[47] */
 	csel	x10, x12, x10, cs       /* %v110 */
 	csel	x11, x13, x11, cs       /* %v111 */
-	subs	xzr, x2, #12            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #384]    /* table[49] */
+	subs	xzr, x2, #12            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v112                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v113 */
 	ldp	x12, x13, [x1, #400]    /* table[51] */
 	csel	x10, x12, x10, cs       /* %v114 */
 	csel	x11, x13, x11, cs       /* %v115 */
-	subs	xzr, x2, #13            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #416]    /* table[53] */
+	subs	xzr, x2, #13            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v116                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v117 */
 	ldp	x12, x13, [x1, #432]    /* table[55] */
 	csel	x10, x12, x10, cs       /* %v118 */
 	csel	x11, x13, x11, cs       /* %v119 */
-	subs	xzr, x2, #14            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #448]    /* table[57] */
+	subs	xzr, x2, #14            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v120                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v121 */
 	ldp	x12, x13, [x1, #464]    /* table[59] */
 	csel	x10, x12, x10, cs       /* %v122 */
 	csel	x11, x13, x11, cs       /* %v123 */
-	subs	xzr, x2, #15            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #480]    /* table[61] */
+	subs	xzr, x2, #15            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v124                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v125 */
 	ldp	x12, x13, [x1, #496]    /* table[63] */

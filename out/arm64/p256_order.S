@@ -75,11 +75,11 @@ SYMBOL(p256_order_mul):
 	.cfi_offset x23, -16
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
+	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
 	mul	x12, x8, x10            /* a[0]*b[0].lo         return reduced(a.value * b.value) */
 	umulh	x13, x8, x10            /* a[0]*b[0].hi */
 	mul	x14, x8, x11            /* a[0]*b[1].lo */
 	umulh	x15, x8, x11            /* a[0]*b[1].hi */
-	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
 	mul	x7, x8, x16             /* a[0]*b[2].lo */
 	umulh	x6, x8, x16             /* a[0]*b[2].hi */
 	mul	x5, x8, x17             /* a[0]*b[3].lo */
@@ -95,9 +95,9 @@ SYMBOL(p256_order_mul):
 	umulh	x9, x9, x17             /* a[1]*b[3].hi */
 	adcs	x14, x7, x15            /* a[0]*b[2].lo.. */
 	adcs	x15, x5, x6             /* a[0]*b[3].lo.. */
+	ldp	x7, x6, [x1, #16]       /* x7=a[2] x6=a[3] */
 	adc	x8, x8, xzr             /* a[0]*b[3].hi.. */
 	adds	x13, x13, x4            /* a[0]*b[1].lo.. */
-	ldp	x7, x6, [x1, #16]       /* x7=a[2] x6=a[3] */
 	mul	x5, x7, x10             /* a[2]*b[0].lo */
 	umulh	x4, x7, x10             /* a[2]*b[0].hi */
 	adcs	x14, x14, x2            /* a[0]*b[2].lo.. */
@@ -309,98 +309,98 @@ SYMBOL(p256_order_sqr):
 	adc	x16, x16, xzr           /* a[2]*a[3].hi.. */
 	adds	x17, x7, x7             /* a[0]*a[1].lo.. */
 	mul	x7, x9, x9              /* a[0]*a[0].lo */
-	umulh	x9, x9, x9              /* a[0]*a[0].hi */
 	adcs	x14, x14, x14           /* a[0]*a[2].lo.. */
-	mul	x6, x8, x8              /* a[1]*a[1].lo */
+	umulh	x9, x9, x9              /* a[0]*a[0].hi */
 	adcs	x12, x12, x12           /* a[1]*a[2].lo.. */
-	umulh	x8, x8, x8              /* a[1]*a[1].hi */
+	mul	x6, x8, x8              /* a[1]*a[1].lo */
 	adcs	x13, x13, x13           /* a[1]*a[2].hi.. */
-	mul	x5, x10, x10            /* a[2]*a[2].lo */
+	umulh	x8, x8, x8              /* a[1]*a[1].hi */
 	adcs	x15, x15, x15           /* a[1]*a[3].hi.. */
-	umulh	x10, x10, x10           /* a[2]*a[2].hi */
+	mul	x5, x10, x10            /* a[2]*a[2].lo */
 	adcs	x16, x16, x16           /* a[2]*a[3].hi.. */
-	mul	x4, x11, x11            /* a[3]*a[3].lo */
-	umulh	x11, x11, x11           /* a[3]*a[3].hi */
-	cset	x3, cs                  /* %v41 */
+	umulh	x10, x10, x10           /* a[2]*a[2].hi */
+	cset	x4, cs                  /* %v33 */
+	mul	x3, x11, x11            /* a[3]*a[3].lo */
 	adds	x9, x17, x9             /* a[0]*a[1].lo.. */
+	umulh	x11, x11, x11           /* a[3]*a[3].hi */
+	adcs	x14, x14, x6            /* a[0]*a[2].lo.. */
 	movz	x17, #0xbc4f
 	movk	x17, #0xee00, lsl #16
 	movk	x17, #0xc8aa, lsl #32
 	movk	x17, #0xccd1, lsl #48   /* 0xccd1c8aaee00bc4f */
-	mul	x2, x7, x17             /* a[0]*a[0].lo.lo      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adcs	x14, x14, x6            /* a[0]*a[2].lo..       return reduced(a.value * a.value) */
-	umulh	x6, x7, x17             /* a[0]*a[0].lo.hi      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	mul	x6, x7, x17             /* a[0]*a[0].lo.lo      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	umulh	x2, x7, x17             /* a[0]*a[0].lo.hi */
 	adcs	x8, x12, x8             /* a[1]*a[2].lo..       return reduced(a.value * a.value) */
 	adcs	x12, x13, x5            /* a[1]*a[2].hi.. */
 	adcs	x10, x15, x10           /* a[1]*a[3].hi.. */
-	movz	x13, #0x2551
-	movk	x13, #0xfc63, lsl #16
-	movk	x13, #0xcac2, lsl #32
-	movk	x13, #0xf3b9, lsl #48   /* 0xf3b9cac2fc632551 */
-	umulh	x15, x2, x13            /* a[0]*a[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
-	adcs	x16, x16, x4            /* a[2]*a[3].hi..       return reduced(a.value * a.value) */
+	adcs	x13, x16, x3            /* a[2]*a[3].hi.. */
+	movz	x15, #0x2551
+	movk	x15, #0xfc63, lsl #16
+	movk	x15, #0xcac2, lsl #32
+	movk	x15, #0xf3b9, lsl #48   /* 0xf3b9cac2fc632551 */
+	umulh	x16, x6, x15            /* a[0]*a[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
 	movz	x5, #0x9e84
 	movk	x5, #0xa717, lsl #16
 	movk	x5, #0xfaad, lsl #32
 	movk	x5, #0xbce6, lsl #48    /* 0xbce6faada7179e84 */
-	mul	x4, x2, x5              /* a[0]*a[0].lo.lo.lo   low = (low + q * N).divide_exact(2**128) */
-	adc	x11, x3, x11            /* a[3]*a[3].hi..       return reduced(a.value * a.value) */
-	movz	x3, #0xd2e4
-	movk	x3, #0x7d74, lsl #16
-	movk	x3, #0x4408, lsl #32
-	movk	x3, #0x48c9, lsl #48    /* 0x48c944087d74d2e4 */
-	madd	x6, x7, x3, x6          /* a[0]*a[0].lo.lo..    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x1, x2, x5              /* a[0]*a[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
+	mul	x3, x6, x5              /* a[0]*a[0].lo.lo.lo */
+	adc	x11, x4, x11            /* a[3]*a[3].hi..       return reduced(a.value * a.value) */
+	movz	x4, #0xd2e4
+	movk	x4, #0x7d74, lsl #16
+	movk	x4, #0x4408, lsl #32
+	movk	x4, #0x48c9, lsl #48    /* 0x48c944087d74d2e4 */
+	madd	x2, x7, x4, x2          /* a[0]*a[0].lo.lo..    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	umulh	x1, x6, x5              /* a[0]*a[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
 	movn	x19, #0                 /* 0xffffffffffffffff */
-	mul	x20, x2, x19            /* a[0]*a[0].lo.lo.lo */
-	umulh	x21, x2, x19            /* a[0]*a[0].lo.lo.hi */
-	madd	x6, x9, x17, x6         /* a[0]*a[0].lo.lo..    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	mul	x20, x6, x19            /* a[0]*a[0].lo.lo.lo */
+	umulh	x21, x6, x19            /* a[0]*a[0].lo.lo.hi */
+	madd	x2, x9, x17, x2         /* a[0]*a[0].lo.lo..    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	cmp	x7, #1                  /*                      low = (low + q * N).divide_exact(2**128) */
 	mov	x7, #0xffffffff00000000 /* 0xffffffff00000000 */
-	mul	x22, x2, x7             /* a[0]*a[0].lo.lo.lo */
-	adcs	x9, x9, x4              /* a[0]*a[1].lo.. */
-	umulh	x4, x2, x7              /* a[0]*a[0].lo.lo.hi */
+	mul	x22, x6, x7             /* a[0]*a[0].lo.lo.lo */
+	adcs	x9, x9, x3              /* a[0]*a[1].lo.. */
+	umulh	x6, x6, x7              /* a[0]*a[0].lo.lo.hi */
 	adcs	x14, x14, x20           /* a[0]*a[2].lo.. */
 	adcs	x8, x8, x22             /* a[1]*a[2].lo.. */
-	umulh	x2, x6, x13             /* .hi */
-	mul	x20, x6, x5             /* .lo */
-	adc	x4, x4, xzr             /* a[0]*a[0].lo.lo.hi.. */
-	adds	x9, x9, x15             /* a[0]*a[1].lo.. */
-	umulh	x15, x6, x5             /* .hi */
-	mul	x22, x6, x19            /* .lo */
+	umulh	x3, x2, x15             /* .hi */
+	mul	x20, x2, x5             /* .lo */
+	adc	x6, x6, xzr             /* a[0]*a[0].lo.lo.hi.. */
+	adds	x9, x9, x16             /* a[0]*a[1].lo.. */
+	umulh	x16, x2, x5             /* .hi */
+	mul	x22, x2, x19            /* .lo */
 	adcs	x14, x14, x1            /* a[0]*a[2].lo.. */
-	umulh	x1, x6, x19             /* .hi */
+	umulh	x1, x2, x19             /* .hi */
 	adcs	x8, x8, x21             /* a[1]*a[2].lo.. */
-	mul	x21, x6, x7             /* .lo */
-	adc	x4, x4, xzr             /* a[0]*a[0].lo.lo.hi.. */
+	mul	x21, x2, x7             /* .lo */
+	adc	x6, x6, xzr             /* a[0]*a[0].lo.lo.hi.. */
 	cmp	x9, #1
-	umulh	x9, x6, x7              /* .hi */
+	umulh	x9, x2, x7              /* .hi */
 	adcs	x14, x14, x20           /* a[0]*a[2].lo.. */
 	adcs	x8, x8, x22             /* a[1]*a[2].lo.. */
-	adcs	x6, x4, x21             /* a[0]*a[0].lo.lo.hi.. */
+	adcs	x6, x6, x21             /* a[0]*a[0].lo.lo.hi.. */
 	adc	x9, x9, xzr             /* .hi.. */
-	adds	x14, x14, x2            /* a[0]*a[2].lo.. */
-	adcs	x8, x8, x15             /* a[1]*a[2].lo.. */
-	mul	x15, x14, x17           /* a[0]*a[2].lo...lo    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x4, x14, x17            /* a[0]*a[2].lo...hi */
+	adds	x14, x14, x3            /* a[0]*a[2].lo.. */
+	adcs	x8, x8, x16             /* a[1]*a[2].lo.. */
+	mul	x16, x14, x17           /* a[0]*a[2].lo...lo    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	umulh	x3, x14, x17            /* a[0]*a[2].lo...hi */
 	adcs	x6, x6, x1              /* a[0]*a[0].lo.lo.hi.. low = (low + q * N).divide_exact(2**128) */
 	adc	x9, x9, xzr             /* .hi.. */
-	umulh	x2, x15, x13            /* .hi */
-	mul	x1, x15, x5             /* .lo */
-	umulh	x20, x15, x5            /* .hi */
-	mul	x21, x15, x19           /* .lo */
-	madd	x4, x14, x3, x4         /* a[0]*a[2].lo...lo..  q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x3, x15, x19            /* .hi                  low = (low + q * N).divide_exact(2**128) */
+	umulh	x2, x16, x15            /* .hi */
+	mul	x1, x16, x5             /* .lo */
+	umulh	x20, x16, x5            /* .hi */
+	mul	x21, x16, x19           /* .lo */
+	madd	x4, x14, x4, x3         /* a[0]*a[2].lo...lo..  q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	umulh	x3, x16, x19            /* .hi                  low = (low + q * N).divide_exact(2**128) */
 	madd	x17, x8, x17, x4        /* a[0]*a[2].lo...lo..  q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	cmp	x14, #1                 /*                      low = (low + q * N).divide_exact(2**128) */
-	mul	x14, x15, x7            /* .lo */
+	mul	x14, x16, x7            /* .lo */
 	adcs	x8, x8, x1              /* a[1]*a[2].lo.. */
-	umulh	x15, x15, x7            /* .hi */
+	umulh	x16, x16, x7            /* .hi */
 	adcs	x6, x6, x21             /* a[0]*a[0].lo.lo.hi.. */
 	adcs	x9, x9, x14             /* .hi.. */
-	umulh	x14, x17, x13           /* .hi */
+	umulh	x14, x17, x15           /* .hi */
 	mul	x4, x17, x5             /* .lo */
-	adc	x15, x15, xzr           /* .hi.. */
+	adc	x16, x16, xzr           /* .hi.. */
 	adds	x8, x8, x2              /* a[1]*a[2].lo.. */
 	umulh	x2, x17, x5             /* .hi */
 	mul	x1, x17, x19            /* .lo */
@@ -408,23 +408,23 @@ SYMBOL(p256_order_sqr):
 	umulh	x19, x17, x19           /* .hi */
 	adcs	x9, x9, x3              /* .hi.. */
 	mul	x3, x17, x7             /* .lo */
-	adc	x15, x15, xzr           /* .hi.. */
+	adc	x16, x16, xzr           /* .hi.. */
 	cmp	x8, #1
 	umulh	x8, x17, x7             /* .hi */
 	adcs	x17, x6, x4             /* a[0]*a[0].lo.lo.hi.. */
 	adcs	x9, x9, x1              /* .hi.. */
-	adcs	x15, x15, x3            /* .hi.. */
+	adcs	x16, x16, x3            /* .hi.. */
 	adc	x8, x8, xzr             /* .hi.. */
 	adds	x14, x17, x14           /* a[0]*a[0].lo.lo.hi.. */
 	adcs	x9, x9, x2              /* .hi.. */
-	adcs	x15, x15, x19           /* .hi.. */
+	adcs	x16, x16, x19           /* .hi.. */
 	adc	x8, x8, xzr             /* .hi.. */
 	adds	x12, x14, x12           /* a[0]*a[0].lo.lo.hi.. return (low + high).reduce_once(N) */
 	adcs	x9, x9, x10             /* .hi.. */
-	adcs	x10, x15, x16           /* .hi.. */
+	adcs	x10, x16, x13           /* .hi.. */
 	adcs	x8, x8, x11             /* .hi.. */
 	cset	x11, cs                 /* %v127 */
-	subs	x13, x12, x13           /* a[0]*a[0].lo.lo.hi.. */
+	subs	x13, x12, x15           /* a[0]*a[0].lo.lo.hi.. */
 	sbcs	x14, x9, x5             /* .hi.. */
 	adcs	x15, x10, xzr           /* .hi.. */
 	sbcs	x16, x8, x7             /* .hi.. */
@@ -509,123 +509,123 @@ LOCAL(square_n_loop3):
 	umulh	x20, x8, x9             /* s0*s1.hi */
 	mul	x21, x8, x11            /* s0*s3.lo */
 	umulh	x22, x8, x11            /* s0*s3.hi */
+	mul	x23, x10, x11           /* s2*s3.lo */
+	umulh	x24, x10, x11           /* s2*s3.hi */
 	adds	x7, x7, x4              /* s1*s2.lo.. */
-	mul	x4, x10, x11            /* s2*s3.lo */
 	adcs	x6, x6, x3              /* s1*s2.hi.. */
-	umulh	x3, x10, x11            /* s2*s3.hi */
-	adc	x1, x1, xzr             /* s1*s3.hi.. */
+	adc	x4, x1, xzr             /* s1*s3.hi.. */
 	adds	x5, x5, x20             /* s0*s2.lo.. */
 	adcs	x7, x7, x21             /* s1*s2.lo.. */
+	mul	x3, x8, x8              /* s0*s0.lo */
 	adcs	x6, x6, x22             /* s1*s2.hi.. */
-	adcs	x4, x1, x4              /* s1*s3.hi.. */
-	adc	x3, x3, xzr             /* s2*s3.hi.. */
-	adds	x1, x19, x19            /* s0*s1.lo.. */
-	mul	x19, x8, x8             /* s0*s0.lo */
 	umulh	x8, x8, x8              /* s0*s0.hi */
-	adcs	x5, x5, x5              /* s0*s2.lo.. */
-	mul	x20, x9, x9             /* s1*s1.lo */
-	adcs	x7, x7, x7              /* s1*s2.lo.. */
+	adcs	x4, x4, x23             /* s1*s3.hi.. */
+	mul	x1, x9, x9              /* s1*s1.lo */
+	adc	x20, x24, xzr           /* s2*s3.hi.. */
+	adds	x19, x19, x19           /* s0*s1.lo.. */
 	umulh	x9, x9, x9              /* s1*s1.hi */
-	adcs	x6, x6, x6              /* s1*s2.hi.. */
 	mul	x21, x10, x10           /* s2*s2.lo */
-	adcs	x4, x4, x4              /* s1*s3.hi.. */
+	adcs	x5, x5, x5              /* s0*s2.lo.. */
 	umulh	x10, x10, x10           /* s2*s2.hi */
-	adcs	x3, x3, x3              /* s2*s3.hi.. */
+	adcs	x7, x7, x7              /* s1*s2.lo.. */
 	mul	x22, x11, x11           /* s3*s3.lo */
+	adcs	x6, x6, x6              /* s1*s2.hi.. */
 	umulh	x11, x11, x11           /* s3*s3.hi */
-	cset	x23, cs                 /* %v46 */
-	adds	x8, x1, x8              /* s0*s1.lo.. */
-	mul	x1, x19, x15            /* s0*s0.lo.lo          q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adcs	x5, x5, x20             /* s0*s2.lo..           return reduced(a.value * a.value) */
-	umulh	x20, x19, x15           /* s0*s0.lo.hi          q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adcs	x9, x7, x9              /* s1*s2.lo..           return reduced(a.value * a.value) */
+	adcs	x4, x4, x4              /* s1*s3.hi.. */
+	adcs	x20, x20, x20           /* s2*s3.hi.. */
+	cset	x23, cs                 /* %v38 */
+	adds	x8, x19, x8             /* s0*s1.lo.. */
+	mul	x19, x3, x15            /* s0*s0.lo.lo          q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	umulh	x24, x3, x15            /* s0*s0.lo.hi */
+	adcs	x5, x5, x1              /* s0*s2.lo..           return reduced(a.value * a.value) */
+	adcs	x9, x7, x9              /* s1*s2.lo.. */
 	adcs	x7, x6, x21             /* s1*s2.hi.. */
 	adcs	x10, x4, x10            /* s1*s3.hi.. */
-	umulh	x6, x1, x16             /* s0*s0.lo.lo.hi       low = (low + q * N).divide_exact(2**128) */
-	adcs	x4, x3, x22             /* s2*s3.hi..           return reduced(a.value * a.value) */
-	mul	x3, x1, x12             /* s0*s0.lo.lo.lo       low = (low + q * N).divide_exact(2**128) */
+	umulh	x6, x19, x16            /* s0*s0.lo.lo.hi       low = (low + q * N).divide_exact(2**128) */
+	mul	x4, x19, x12            /* s0*s0.lo.lo.lo */
+	umulh	x1, x19, x12            /* s0*s0.lo.lo.hi */
+	adcs	x20, x20, x22           /* s2*s3.hi..           return reduced(a.value * a.value) */
+	madd	x21, x3, x17, x24       /* s0*s0.lo.lo..        q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	mul	x22, x19, x14           /* s0*s0.lo.lo.lo       low = (low + q * N).divide_exact(2**128) */
+	umulh	x24, x19, x14           /* s0*s0.lo.lo.hi */
 	adc	x11, x23, x11           /* s3*s3.hi..           return reduced(a.value * a.value) */
-	madd	x20, x19, x17, x20      /* s0*s0.lo.lo..        q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x21, x1, x12            /* s0*s0.lo.lo.hi       low = (low + q * N).divide_exact(2**128) */
-	mul	x22, x1, x14            /* s0*s0.lo.lo.lo */
-	umulh	x23, x1, x14            /* s0*s0.lo.lo.hi */
-	mul	x24, x1, x13            /* s0*s0.lo.lo.lo */
-	madd	x20, x8, x15, x20       /* s0*s0.lo.lo..        q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x1, x1, x13             /* s0*s0.lo.lo.hi       low = (low + q * N).divide_exact(2**128) */
-	cmp	x19, #1
-	adcs	x8, x8, x3              /* s0*s1.lo.. */
-	adcs	x5, x5, x22             /* s0*s2.lo.. */
-	adcs	x9, x9, x24             /* s1*s2.lo.. */
-	umulh	x3, x20, x16            /* s0*s0.lo.lo...hi */
-	mul	x19, x20, x12           /* s0*s0.lo.lo...lo */
-	adc	x1, x1, xzr             /* s0*s0.lo.lo.hi.. */
-	adds	x8, x8, x6              /* s0*s1.lo.. */
-	umulh	x6, x20, x12            /* s0*s0.lo.lo...hi */
-	mul	x22, x20, x14           /* s0*s0.lo.lo...lo */
-	adcs	x5, x5, x21             /* s0*s2.lo.. */
-	umulh	x21, x20, x14           /* s0*s0.lo.lo...hi */
+	mul	x23, x19, x13           /* s0*s0.lo.lo.lo       low = (low + q * N).divide_exact(2**128) */
+	umulh	x19, x19, x13           /* s0*s0.lo.lo.hi */
+	cmp	x3, #1
+	adcs	x4, x8, x4              /* s0*s1.lo.. */
+	madd	x8, x8, x15, x21        /* s0*s0.lo.lo..        q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adcs	x5, x5, x22             /* s0*s2.lo..           low = (low + q * N).divide_exact(2**128) */
 	adcs	x9, x9, x23             /* s1*s2.lo.. */
-	mul	x23, x20, x13           /* s0*s0.lo.lo...lo */
-	adc	x1, x1, xzr             /* s0*s0.lo.lo.hi.. */
-	umulh	x20, x20, x13           /* s0*s0.lo.lo...hi */
-	cmp	x8, #1
-	adcs	x8, x5, x19             /* s0*s2.lo.. */
-	adcs	x9, x9, x22             /* s1*s2.lo.. */
-	adcs	x5, x1, x23             /* s0*s0.lo.lo.hi.. */
-	adc	x1, x20, xzr            /* s0*s0.lo.lo...hi.. */
-	adds	x8, x8, x3              /* s0*s2.lo.. */
-	adcs	x9, x9, x6              /* s1*s2.lo.. */
-	mul	x6, x8, x15             /* s0*s2.lo...lo        q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x3, x8, x15             /* s0*s2.lo...hi */
-	adcs	x5, x5, x21             /* s0*s0.lo.lo.hi..     low = (low + q * N).divide_exact(2**128) */
-	adc	x1, x1, xzr             /* s0*s0.lo.lo...hi.. */
-	umulh	x19, x6, x16            /* s0*s2.lo...lo.hi */
-	mul	x20, x6, x12            /* s0*s2.lo...lo.lo */
-	umulh	x21, x6, x12            /* s0*s2.lo...lo.hi */
-	mul	x22, x6, x14            /* s0*s2.lo...lo.lo */
-	madd	x3, x8, x17, x3         /* s0*s2.lo...lo..      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x23, x6, x14            /* s0*s2.lo...lo.hi     low = (low + q * N).divide_exact(2**128) */
-	mul	x24, x6, x13            /* s0*s2.lo...lo.lo */
-	madd	x3, x9, x15, x3         /* s0*s2.lo...lo..      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x6, x6, x13             /* s0*s2.lo...lo.hi     low = (low + q * N).divide_exact(2**128) */
-	cmp	x8, #1
-	adcs	x8, x9, x20             /* s1*s2.lo.. */
-	adcs	x9, x5, x22             /* s0*s0.lo.lo.hi.. */
-	adcs	x5, x1, x24             /* s0*s0.lo.lo...hi.. */
-	umulh	x1, x3, x16             /* s0*s2.lo...lo...hi */
-	mul	x20, x3, x12            /* s0*s2.lo...lo...lo */
-	adc	x6, x6, xzr             /* s0*s2.lo...lo.hi.. */
-	adds	x8, x8, x19             /* s1*s2.lo.. */
-	umulh	x19, x3, x12            /* s0*s2.lo...lo...hi */
-	mul	x22, x3, x14            /* s0*s2.lo...lo...lo */
-	adcs	x9, x9, x21             /* s0*s0.lo.lo.hi.. */
-	umulh	x21, x3, x14            /* s0*s2.lo...lo...hi */
-	adcs	x5, x5, x23             /* s0*s0.lo.lo...hi.. */
-	mul	x23, x3, x13            /* s0*s2.lo...lo...lo */
-	adc	x6, x6, xzr             /* s0*s2.lo...lo.hi.. */
-	umulh	x3, x3, x13             /* s0*s2.lo...lo...hi */
-	cmp	x8, #1
-	adcs	x8, x9, x20             /* s0*s0.lo.lo.hi.. */
-	adcs	x9, x5, x22             /* s0*s0.lo.lo...hi.. */
-	adcs	x6, x6, x23             /* s0*s2.lo...lo.hi.. */
-	adc	x5, x3, xzr             /* s0*s2.lo...lo...hi.. */
-	adds	x8, x8, x1              /* s0*s0.lo.lo.hi.. */
-	adcs	x9, x9, x19             /* s0*s0.lo.lo...hi.. */
-	adcs	x6, x6, x21             /* s0*s2.lo...lo.hi.. */
-	adc	x5, x5, xzr             /* s0*s2.lo...lo...hi.. */
-	adds	x8, x8, x7              /* s0*s0.lo.lo.hi..     return (low + high).reduce_once(N) */
-	adcs	x9, x9, x10             /* s0*s0.lo.lo...hi.. */
-	adcs	x10, x6, x4             /* s0*s2.lo...lo.hi.. */
-	adcs	x11, x5, x11            /* s0*s2.lo...lo...hi.. */
-	cset	x7, cs                  /* %v132 */
-	subs	x6, x8, x16             /* s0*s0.lo.lo.hi.. */
-	sbcs	x5, x9, x12             /* s0*s0.lo.lo...hi.. */
-	adcs	x4, x10, xzr            /* s0*s2.lo...lo.hi.. */
+	adc	x3, x19, xzr            /* s0*s0.lo.lo.hi.. */
+	adds	x6, x4, x6              /* s0*s1.lo.. */
+	adcs	x5, x5, x1              /* s0*s2.lo.. */
+	adcs	x9, x9, x24             /* s1*s2.lo.. */
+	umulh	x4, x8, x16             /* s0*s0.lo.lo...hi */
+	mul	x1, x8, x12             /* s0*s0.lo.lo...lo */
+	umulh	x19, x8, x12            /* s0*s0.lo.lo...hi */
+	adc	x3, x3, xzr             /* s0*s0.lo.lo.hi.. */
+	mul	x21, x8, x14            /* s0*s0.lo.lo...lo */
+	umulh	x22, x8, x14            /* s0*s0.lo.lo...hi */
+	mul	x23, x8, x13            /* s0*s0.lo.lo...lo */
+	umulh	x8, x8, x13             /* s0*s0.lo.lo...hi */
+	cmp	x6, #1
+	adcs	x6, x5, x1              /* s0*s2.lo.. */
+	adcs	x9, x9, x21             /* s1*s2.lo.. */
+	adcs	x5, x3, x23             /* s0*s0.lo.lo.hi.. */
+	adc	x8, x8, xzr             /* s0*s0.lo.lo...hi.. */
+	adds	x6, x6, x4              /* s0*s2.lo.. */
+	adcs	x9, x9, x19             /* s1*s2.lo.. */
+	mul	x4, x6, x15             /* s0*s2.lo...lo        q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	umulh	x3, x6, x15             /* s0*s2.lo...hi */
+	adcs	x5, x5, x22             /* s0*s0.lo.lo.hi..     low = (low + q * N).divide_exact(2**128) */
+	adc	x8, x8, xzr             /* s0*s0.lo.lo...hi.. */
+	cmp	x6, #1
+	umulh	x1, x4, x16             /* s0*s2.lo...lo.hi */
+	mul	x19, x4, x12            /* s0*s2.lo...lo.lo */
+	umulh	x21, x4, x12            /* s0*s2.lo...lo.hi */
+	mul	x22, x4, x14            /* s0*s2.lo...lo.lo */
+	madd	x6, x6, x17, x3         /* s0*s2.lo...lo..      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	umulh	x3, x4, x14             /* s0*s2.lo...lo.hi     low = (low + q * N).divide_exact(2**128) */
+	mul	x23, x4, x13            /* s0*s2.lo...lo.lo */
+	umulh	x4, x4, x13             /* s0*s2.lo...lo.hi */
+	adcs	x19, x9, x19            /* s1*s2.lo.. */
+	madd	x9, x9, x15, x6         /* s0*s2.lo...lo..      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adcs	x6, x5, x22             /* s0*s0.lo.lo.hi..     low = (low + q * N).divide_exact(2**128) */
+	adcs	x8, x8, x23             /* s0*s0.lo.lo...hi.. */
+	adc	x5, x4, xzr             /* s0*s2.lo...lo.hi.. */
+	adds	x4, x19, x1             /* s1*s2.lo.. */
+	adcs	x6, x6, x21             /* s0*s0.lo.lo.hi.. */
+	adcs	x8, x8, x3              /* s0*s0.lo.lo...hi.. */
+	umulh	x3, x9, x16             /* s0*s2.lo...lo...hi */
+	mul	x1, x9, x12             /* s0*s2.lo...lo...lo */
+	umulh	x19, x9, x12            /* s0*s2.lo...lo...hi */
+	adc	x5, x5, xzr             /* s0*s2.lo...lo.hi.. */
+	mul	x21, x9, x14            /* s0*s2.lo...lo...lo */
+	umulh	x22, x9, x14            /* s0*s2.lo...lo...hi */
+	mul	x23, x9, x13            /* s0*s2.lo...lo...lo */
+	umulh	x9, x9, x13             /* s0*s2.lo...lo...hi */
+	cmp	x4, #1
+	adcs	x6, x6, x1              /* s0*s0.lo.lo.hi.. */
+	adcs	x8, x8, x21             /* s0*s0.lo.lo...hi.. */
+	adcs	x5, x5, x23             /* s0*s2.lo...lo.hi.. */
+	adc	x9, x9, xzr             /* s0*s2.lo...lo...hi.. */
+	adds	x6, x6, x3              /* s0*s0.lo.lo.hi.. */
+	adcs	x8, x8, x19             /* s0*s0.lo.lo...hi.. */
+	adcs	x5, x5, x22             /* s0*s2.lo...lo.hi.. */
+	adc	x9, x9, xzr             /* s0*s2.lo...lo...hi.. */
+	adds	x7, x6, x7              /* s0*s0.lo.lo.hi..     return (low + high).reduce_once(N) */
+	adcs	x10, x8, x10            /* s0*s0.lo.lo...hi.. */
+	adcs	x6, x5, x20             /* s0*s2.lo...lo.hi.. */
+	adcs	x11, x9, x11            /* s0*s2.lo...lo...hi.. */
+	cset	x8, cs                  /* %v132 */
+	subs	x9, x7, x16             /* s0*s0.lo.lo.hi.. */
+	sbcs	x5, x10, x12            /* s0*s0.lo.lo...hi.. */
+	adcs	x4, x6, xzr             /* s0*s2.lo...lo.hi.. */
 	sbcs	x3, x11, x13            /* s0*s2.lo...lo...hi.. */
-	sbcs	xzr, x7, xzr
-	csel	x8, x8, x6, cc          /* %v137 */
-	csel	x9, x9, x5, cc          /* %v138 */
-	csel	x10, x10, x4, cc        /* %v139 */
+	sbcs	xzr, x8, xzr
+	csel	x8, x7, x9, cc          /* %v137 */
+	csel	x9, x10, x5, cc         /* %v138 */
+	csel	x10, x6, x4, cc         /* %v139 */
 	csel	x11, x11, x3, cc        /* %v140 */
 	sub	x2, x2, #1              /* n */
 	cbnz	x2, LOCAL(square_n_loop3)
@@ -668,11 +668,11 @@ SYMBOL(p256_order_mul_small):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	mul	x10, x2, x8             /* c*a[0].lo            low, q = (a.value * c).split(256) */
 	umulh	x8, x2, x8              /* c*a[0].hi */
 	mul	x11, x2, x9             /* c*a[1].lo */
 	umulh	x9, x2, x9              /* c*a[1].hi */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	mul	x14, x2, x12            /* c*a[2].lo */
 	umulh	x12, x2, x12            /* c*a[2].hi */
 	mul	x15, x2, x13            /* c*a[3].lo */
@@ -703,11 +703,7 @@ SYMBOL(p256_order_mul_small):
 	adds	x8, x8, x13             /* c*a[1].lo.. */
 	adcs	x9, x9, x15             /* c*a[2].lo.. */
 	adcs	x11, x11, xzr           /* c*a[3].lo.. */
-	cset	x13, cs                 /* carry */
-	cmp	x12, #1
-	cset	x12, cs                 /* %v37 */
-	cmp	x13, #1
-	adc	x12, x12, xzr           /* %v38 */
+	adc	x12, x12, xzr           /* %v36 */
 	movz	x13, #0x2551
 	movk	x13, #0xfc63, lsl #16
 	movk	x13, #0xcac2, lsl #32
@@ -722,10 +718,10 @@ SYMBOL(p256_order_mul_small):
 	mov	x16, #0xffffffff00000000
 	sbcs	x16, x11, x16           /* c*a[3].lo.. */
 	sbcs	xzr, x12, xzr
-	csel	x10, x10, x13, cc       /* %v46 */
-	csel	x8, x8, x14, cc         /* %v47 */
-	csel	x9, x9, x15, cc         /* %v48 */
-	csel	x11, x11, x16, cc       /* %v49 */
+	csel	x10, x10, x13, cc       /* %v44 */
+	csel	x8, x8, x14, cc         /* %v45 */
+	csel	x9, x9, x15, cc         /* %v46 */
+	csel	x11, x11, x16, cc       /* %v47 */
 	stp	x10, x8, [x0]           /*                      def mul_small(a: element, c: Small(2**32)) -> element: */
 	stp	x9, x11, [x0, #16]
 	ret
@@ -811,21 +807,18 @@ SYMBOL(p256_order_sub):
 	ldp	x12, x13, [x2, #16]     /* b[3] */
 	sbcs	x10, x10, x12           /* a[2].. */
 	sbcs	x11, x11, x13           /* a[3].. */
-	csetm	x12, cc
-	asr	x12, x12, #63           /*                      return difference + pick(difference.at_least(0), 0, N) */
-	cmn	x12, x12
-	csetm	x12, cs                 /* %v18 */
+	csetm	x12, cc                 /* %v16 */
 	movz	x13, #0x2551
 	movk	x13, #0xfc63, lsl #16
 	movk	x13, #0xcac2, lsl #32
 	movk	x13, #0xf3b9, lsl #48
-	and	x13, x12, x13           /* %v19 */
+	and	x13, x12, x13           /* %v17                 return difference + pick(difference.at_least(0), 0, N) */
 	movz	x14, #0x9e84
 	movk	x14, #0xa717, lsl #16
 	movk	x14, #0xfaad, lsl #32
 	movk	x14, #0xbce6, lsl #48
-	and	x14, x12, x14           /* %v21 */
-	and	x15, x12, #0xffffffff00000000 /* %v23 */
+	and	x14, x12, x14           /* %v19 */
+	and	x15, x12, #0xffffffff00000000 /* %v21 */
 	adds	x8, x8, x13             /* a[0].. */
 	adcs	x9, x9, x14             /* a[1].. */
 	adcs	x10, x10, x12           /* a[2].. */
@@ -856,8 +849,8 @@ SYMBOL(p256_order_neg):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	orr	x10, x8, x9             /* a[0]..               return pick(a.value.is_zero(), 0, N) - a.value */
 	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
+	orr	x10, x8, x9             /* a[0]..               return pick(a.value.is_zero(), 0, N) - a.value */
 	orr	x10, x10, x11
 	orr	x10, x10, x12
 	cmp	x10, #1
@@ -903,6 +896,7 @@ SYMBOL(p256_order_canon):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	movz	x10, #0x2551
 	movk	x10, #0xfc63, lsl #16
 	movk	x10, #0xcac2, lsl #32
@@ -913,7 +907,6 @@ SYMBOL(p256_order_canon):
 	movk	x11, #0xfaad, lsl #32
 	movk	x11, #0xbce6, lsl #48
 	sbcs	x11, x9, x11            /* a[1].. */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	adcs	x14, x12, xzr           /* a[2].. */
 	mov	x15, #0xffffffff00000000
 	sbcs	x15, x13, x15           /* a[3].. */
@@ -1421,9 +1414,9 @@ SYMBOL(p256_order_from_bytes):
 	.cfi_offset x23, -16
 	.cfi_offset x24, -8
 	ldp	x9, x8, [x1, #16]       /* s[2] */
+	ldp	x11, x10, [x1]          /* s[0] */
 	rev	x8, x8                  /* s0                   def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
 	rev	x9, x9                  /* s1 */
-	ldp	x11, x10, [x1]          /* s[0] */
 	rev	x10, x10                /* s2 */
 	rev	x11, x11                /* s3 */
 	movz	x12, #0x2551
@@ -1659,9 +1652,9 @@ SYMBOL(p256_order_from_bytes):
 SYMBOL(p256_order_select):
 	.cfi_startproc
 	bti	c
-	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x3]          /* b[1] */
+	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v13 */
 	csel	x9, x9, x11, cs         /* %v14 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
@@ -1696,108 +1689,108 @@ SYMBOL(p256_order_select):
 SYMBOL(p256_order_lookup):
 	.cfi_startproc
 	bti	c
-	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x8, x9, [x1, #32]       /* x8=table[4] x9=table[5] */
 	ldp	x10, x11, [x1]          /* table[1] */
+	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v68                 return pick(bit, a, b) */
 	csel	x9, x9, x11, cs         /* %v69 */
 	ldp	x10, x11, [x1, #48]     /* x10=table[6] x11=table[7] */
 	ldp	x12, x13, [x1, #16]     /* table[3] */
 	csel	x10, x10, x12, cs       /* %v70 */
 	csel	x11, x11, x13, cs       /* %v71 */
-	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #64]     /* table[9] */
+	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v72                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v73 */
 	ldp	x12, x13, [x1, #80]     /* table[11] */
 	csel	x10, x12, x10, cs       /* %v74 */
 	csel	x11, x13, x11, cs       /* %v75 */
-	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #96]     /* table[13] */
+	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v76                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v77 */
 	ldp	x12, x13, [x1, #112]    /* table[15] */
 	csel	x10, x12, x10, cs       /* %v78 */
 	csel	x11, x13, x11, cs       /* %v79 */
-	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #128]    /* table[17] */
+	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v80                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v81 */
 	ldp	x12, x13, [x1, #144]    /* table[19] */
 	csel	x10, x12, x10, cs       /* %v82 */
 	csel	x11, x13, x11, cs       /* %v83 */
-	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #160]    /* table[21] */
+	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v84                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v85 */
 	ldp	x12, x13, [x1, #176]    /* table[23] */
 	csel	x10, x12, x10, cs       /* %v86 */
 	csel	x11, x13, x11, cs       /* %v87 */
-	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #192]    /* table[25] */
+	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v88                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v89 */
 	ldp	x12, x13, [x1, #208]    /* table[27] */
 	csel	x10, x12, x10, cs       /* %v90 */
 	csel	x11, x13, x11, cs       /* %v91 */
-	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #224]    /* table[29] */
+	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v92                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v93 */
 	ldp	x12, x13, [x1, #240]    /* table[31] */
 	csel	x10, x12, x10, cs       /* %v94 */
 	csel	x11, x13, x11, cs       /* %v95 */
-	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #256]    /* table[33] */
+	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v96                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v97 */
 	ldp	x12, x13, [x1, #272]    /* table[35] */
 	csel	x10, x12, x10, cs       /* %v98 */
 	csel	x11, x13, x11, cs       /* %v99 */
-	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #288]    /* table[37] */
+	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v100                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v101 */
 	ldp	x12, x13, [x1, #304]    /* table[39] */
 	csel	x10, x12, x10, cs       /* %v102 */
 	csel	x11, x13, x11, cs       /* %v103 */
-	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #320]    /* table[41] */
+	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v104                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v105 */
 	ldp	x12, x13, [x1, #336]    /* table[43] */
 	csel	x10, x12, x10, cs       /* %v106 */
 	csel	x11, x13, x11, cs       /* %v107 */
-	subs	xzr, x2, #11            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #352]    /* table[45] */
+	subs	xzr, x2, #11            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v108                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v109 */
 	ldp	x12, x13, [x1, #368]    /* table[47] */
 	csel	x10, x12, x10, cs       /* %v110 */
 	csel	x11, x13, x11, cs       /* %v111 */
-	subs	xzr, x2, #12            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #384]    /* table[49] */
+	subs	xzr, x2, #12            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v112                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v113 */
 	ldp	x12, x13, [x1, #400]    /* table[51] */
 	csel	x10, x12, x10, cs       /* %v114 */
 	csel	x11, x13, x11, cs       /* %v115 */
-	subs	xzr, x2, #13            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #416]    /* table[53] */
+	subs	xzr, x2, #13            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v116                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v117 */
 	ldp	x12, x13, [x1, #432]    /* table[55] */
 	csel	x10, x12, x10, cs       /* %v118 */
 	csel	x11, x13, x11, cs       /* %v119 */
-	subs	xzr, x2, #14            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #448]    /* table[57] */
+	subs	xzr, x2, #14            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v120                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v121 */
 	ldp	x12, x13, [x1, #464]    /* table[59] */
 	csel	x10, x12, x10, cs       /* %v122 */
 	csel	x11, x13, x11, cs       /* %v123 */
-	subs	xzr, x2, #15            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x12, x13, [x1, #480]    /* table[61] */
+	subs	xzr, x2, #15            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v124                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v125 */
 	ldp	x12, x13, [x1, #496]    /* table[63] */

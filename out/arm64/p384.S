@@ -80,16 +80,16 @@ SYMBOL(p384_mul):
 	.cfi_offset x25, -16
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
+	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
+	ldp	x3, x19, [x2, #32]      /* x3=b[4] x19=b[5] */
 	mul	x12, x8, x10            /* a[0]*b[0].lo         return reduced(a.value * b.value) */
 	umulh	x13, x8, x10            /* a[0]*b[0].hi */
 	mul	x14, x8, x11            /* a[0]*b[1].lo */
 	umulh	x15, x8, x11            /* a[0]*b[1].hi */
-	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
 	mul	x7, x8, x16             /* a[0]*b[2].lo */
 	umulh	x6, x8, x16             /* a[0]*b[2].hi */
 	mul	x5, x8, x17             /* a[0]*b[3].lo */
 	umulh	x4, x8, x17             /* a[0]*b[3].hi */
-	ldp	x3, x19, [x2, #32]      /* x3=b[4] x19=b[5] */
 	mul	x20, x8, x3             /* a[0]*b[4].lo */
 	umulh	x2, x8, x3              /* a[0]*b[4].hi */
 	mul	x21, x8, x19            /* a[0]*b[5].lo */
@@ -230,70 +230,76 @@ SYMBOL(p384_mul):
 	adc	x17, x1, xzr            /* a[5]*b[5].hi.. */
 	adds	x5, x12, x12, lsl #32   /* a[0]*b[0].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	adc	x10, x13, x10           /* a[0]*b[1].lo.. */
-	subs	xzr, xzr, x5            /*                      part = ((q << 64) - q).split(96)[1] */
+	lsl	x13, x5, #32            /* a[0]*b[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
 	add	x10, x10, x12           /* a[0]*b[1].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x3, x5, x10             /* a[0]*b[0].lo..       part = ((q << 64) - q).split(96)[1] */
-	sbc	x2, x10, xzr            /* a[0]*b[1].lo.. */
-	extr	x3, x2, x3, #32         /* (a[0]*b[0].lo..).high */
-	lsr	x2, x2, #32             /* (a[0]*b[1].lo..).high */
-	adds	x3, x5, x3              /* a[0]*b[0].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x2, x10, x2             /* a[0]*b[1].lo.. */
-	cset	x1, cs                  /* %v169 */
-	subs	xzr, x12, x5
-	sbcs	xzr, x13, x10
-	sbcs	x12, x14, x3            /* a[0]*b[2].lo.. */
-	sbcs	x13, x6, x2             /* a[0]*b[3].lo.. */
-	sbcs	x14, x4, x1             /* a[0]*b[4].lo.. */
+	extr	x12, x10, x5, #32       /* (a[0]*b[0].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x3, x10, #32            /* (a[0]*b[1].lo..).high */
+	adds	x2, x10, x13            /* a[0]*b[1].lo.. */
+	adcs	x1, x5, x12             /* a[0]*b[0].lo.. */
+	adcs	x19, x10, x3            /* a[0]*b[1].lo.. */
+	cset	x20, cs                 /* %v169 */
+	subs	xzr, x5, x13
+	sbcs	xzr, x2, x12
+	sbcs	x12, x1, x3             /* a[0]*b[0].lo.. */
+	sbcs	x13, x19, xzr           /* a[0]*b[1].lo.. */
+	sbc	x3, x20, xzr            /* %v172 */
+	subs	x12, x14, x12           /* a[0]*b[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x13, x6, x13            /* a[0]*b[3].lo.. */
+	sbcs	x14, x4, x3             /* a[0]*b[4].lo.. */
 	extr	x6, x13, x12, #32       /* (a[0]*b[2].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x7, x7, xzr             /* a[0]*b[5].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
+	sbcs	x7, x7, xzr             /* a[0]*b[5].lo..       low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x5, x5, xzr             /* a[0]*b[0].lo.. */
 	sbc	x10, x10, xzr           /* a[0]*b[1].lo.. */
 	adds	x4, x12, x12, lsl #32   /* a[0]*b[2].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x6, x13, x6             /* a[0]*b[3].lo.. */
-	subs	xzr, xzr, x4            /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x6, x6, x12             /* a[0]*b[3].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x3, x4, x6              /* a[0]*b[2].lo..       part = ((q << 64) - q).split(96)[1] */
-	sbc	x2, x6, xzr             /* a[0]*b[3].lo.. */
-	extr	x3, x2, x3, #32         /* (a[0]*b[2].lo..).high */
-	lsr	x2, x2, #32             /* (a[0]*b[3].lo..).high */
-	adds	x3, x4, x3              /* a[0]*b[2].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x2, x6, x2              /* a[0]*b[3].lo.. */
-	cset	x1, cs                  /* %v186 */
-	subs	xzr, x12, x4
-	sbcs	xzr, x13, x6
-	sbcs	x12, x14, x3            /* a[0]*b[4].lo.. */
-	sbcs	x13, x7, x2             /* a[0]*b[5].lo.. */
-	sbcs	x14, x5, x1             /* a[0]*b[0].lo.. */
-	extr	x7, x13, x12, #32       /* (a[0]*b[4].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x10, x10, xzr           /* a[0]*b[1].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
+	adc	x13, x13, x6            /* a[0]*b[3].lo.. */
+	lsl	x6, x4, #32             /* a[0]*b[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x12, x13, x12           /* a[0]*b[3].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x13, x12, x4, #32       /* (a[0]*b[2].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x3, x12, #32            /* (a[0]*b[3].lo..).high */
+	adds	x2, x12, x6             /* a[0]*b[3].lo.. */
+	adcs	x1, x4, x13             /* a[0]*b[2].lo.. */
+	adcs	x19, x12, x3            /* a[0]*b[3].lo.. */
+	cset	x20, cs                 /* %v189 */
+	subs	xzr, x4, x6
+	sbcs	xzr, x2, x13
+	sbcs	x13, x1, x3             /* a[0]*b[2].lo.. */
+	sbcs	x6, x19, xzr            /* a[0]*b[3].lo.. */
+	sbc	x3, x20, xzr            /* %v192 */
+	subs	x13, x14, x13           /* a[0]*b[4].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x14, x7, x6             /* a[0]*b[5].lo.. */
+	sbcs	x7, x5, x3              /* a[0]*b[0].lo.. */
+	extr	x6, x14, x13, #32       /* (a[0]*b[4].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x10, x10, xzr           /* a[0]*b[1].lo..       low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x5, x4, xzr             /* a[0]*b[2].lo.. */
-	sbc	x6, x6, xzr             /* a[0]*b[3].lo.. */
-	adds	x4, x12, x12, lsl #32   /* a[0]*b[4].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x7, x13, x7             /* a[0]*b[5].lo.. */
-	subs	xzr, xzr, x4            /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x7, x7, x12             /* a[0]*b[5].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x3, x4, x7              /* a[0]*b[4].lo..       part = ((q << 64) - q).split(96)[1] */
-	sbc	x2, x7, xzr             /* a[0]*b[5].lo.. */
-	extr	x3, x2, x3, #32         /* (a[0]*b[4].lo..).high */
-	lsr	x2, x2, #32             /* (a[0]*b[5].lo..).high */
-	adds	x3, x4, x3              /* a[0]*b[4].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x2, x7, x2              /* a[0]*b[5].lo.. */
-	cset	x1, cs                  /* %v203 */
-	subs	xzr, x12, x4
-	sbcs	xzr, x13, x7
-	sbcs	x12, x14, x3            /* a[0]*b[0].lo.. */
-	sbcs	x10, x10, x2            /* a[0]*b[1].lo.. */
-	sbcs	x13, x5, x1             /* a[0]*b[2].lo.. */
-	sbcs	x14, x6, xzr            /* a[0]*b[3].lo.. */
+	sbc	x12, x12, xzr           /* a[0]*b[3].lo.. */
+	adds	x4, x13, x13, lsl #32   /* a[0]*b[4].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x14, x14, x6            /* a[0]*b[5].lo.. */
+	lsl	x6, x4, #32             /* a[0]*b[4].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x13, x14, x13           /* a[0]*b[5].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x14, x13, x4, #32       /* (a[0]*b[4].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x3, x13, #32            /* (a[0]*b[5].lo..).high */
+	adds	x2, x13, x6             /* a[0]*b[5].lo.. */
+	adcs	x1, x4, x14             /* a[0]*b[4].lo.. */
+	adcs	x19, x13, x3            /* a[0]*b[5].lo.. */
+	cset	x20, cs                 /* %v209 */
+	subs	xzr, x4, x6
+	sbcs	xzr, x2, x14
+	sbcs	x14, x1, x3             /* a[0]*b[4].lo.. */
+	sbcs	x6, x19, xzr            /* a[0]*b[5].lo.. */
+	sbc	x3, x20, xzr            /* %v212 */
+	subs	x14, x7, x14            /* a[0]*b[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x10, x10, x6            /* a[0]*b[1].lo.. */
+	sbcs	x7, x5, x3              /* a[0]*b[2].lo.. */
+	sbcs	x12, x12, xzr           /* a[0]*b[3].lo.. */
 	sbcs	x6, x4, xzr             /* a[0]*b[4].lo.. */
-	sbc	x7, x7, xzr             /* a[0]*b[5].lo.. */
-	adds	x8, x12, x8             /* a[0]*b[0].lo..       return (low + high).reduce_once(P) */
+	sbc	x13, x13, xzr           /* a[0]*b[5].lo.. */
+	adds	x8, x14, x8             /* a[0]*b[0].lo..       return (low + high).reduce_once(P) */
 	adcs	x9, x10, x9             /* a[0]*b[1].lo.. */
-	adcs	x10, x13, x11           /* a[0]*b[2].lo.. */
-	adcs	x11, x14, x15           /* a[0]*b[3].lo.. */
+	adcs	x10, x7, x11            /* a[0]*b[2].lo.. */
+	adcs	x11, x12, x15           /* a[0]*b[3].lo.. */
 	adcs	x12, x6, x16            /* a[0]*b[4].lo.. */
-	adcs	x13, x7, x17            /* a[0]*b[5].lo.. */
-	cset	x14, cs                 /* %v216 */
+	adcs	x13, x13, x17           /* a[0]*b[5].lo.. */
+	cset	x14, cs                 /* %v225 */
 	mov	x15, #0xffffffff
 	subs	x15, x8, x15            /* a[0]*b[0].lo.. */
 	mov	x16, #0xffffffff00000000
@@ -304,12 +310,12 @@ SYMBOL(p384_mul):
 	adcs	x6, x12, xzr            /* a[0]*b[4].lo.. */
 	adcs	x5, x13, xzr            /* a[0]*b[5].lo.. */
 	sbcs	xzr, x14, xzr
-	csel	x8, x8, x15, cc         /* %v226 */
-	csel	x9, x9, x16, cc         /* %v227 */
-	csel	x10, x10, x17, cc       /* %v228 */
-	csel	x11, x11, x7, cc        /* %v229 */
-	csel	x12, x12, x6, cc        /* %v230 */
-	csel	x13, x13, x5, cc        /* %v231 */
+	csel	x8, x8, x15, cc         /* %v235 */
+	csel	x9, x9, x16, cc         /* %v236 */
+	csel	x10, x10, x17, cc       /* %v237 */
+	csel	x11, x11, x7, cc        /* %v238 */
+	csel	x12, x12, x6, cc        /* %v239 */
+	csel	x13, x13, x5, cc        /* %v240 */
 	stp	x8, x9, [x0]            /*                      def mul(a: element, b: element) -> element: */
 	stp	x10, x11, [x0, #16]
 	stp	x12, x13, [x0, #32]
@@ -338,8 +344,8 @@ SYMBOL(p384_mul):
  * out     out: limbs below 2^64, the value below p
  * args    out in x0, a in x1
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24
- * stack   48 bytes
+ * saves   x19 x20 x21 x22
+ * stack   32 bytes
  */
 	.globl	SYMBOL(p384_sqr)
 	HIDDEN(p384_sqr)
@@ -348,25 +354,22 @@ SYMBOL(p384_mul):
 SYMBOL(p384_sqr):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-48]!   /* save */
-	.cfi_def_cfa_offset 48
-	.cfi_offset x19, -48
-	.cfi_offset x20, -40
+	stp	x19, x20, [sp, #-32]!   /* save */
+	.cfi_def_cfa_offset 32
+	.cfi_offset x19, -32
+	.cfi_offset x20, -24
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -32
-	.cfi_offset x22, -24
-	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -16
-	.cfi_offset x24, -8
+	.cfi_offset x21, -16
+	.cfi_offset x22, -8
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
+	ldp	x7, x6, [x1, #32]       /* x7=a[4] x6=a[5] */
 	mul	x10, x8, x9             /* a[0]*a[1].lo         return reduced(a.value * a.value) */
 	umulh	x11, x8, x9             /* a[0]*a[1].hi */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	mul	x14, x8, x12            /* a[0]*a[2].lo */
 	umulh	x15, x8, x12            /* a[0]*a[2].hi */
 	mul	x16, x8, x13            /* a[0]*a[3].lo */
 	umulh	x17, x8, x13            /* a[0]*a[3].hi */
-	ldp	x7, x6, [x1, #32]       /* x7=a[4] x6=a[5] */
 	mul	x5, x8, x7              /* a[0]*a[4].lo */
 	umulh	x4, x8, x7              /* a[0]*a[4].hi */
 	mul	x3, x8, x6              /* a[0]*a[5].lo */
@@ -421,131 +424,134 @@ SYMBOL(p384_sqr):
 	adc	x3, x3, xzr             /* a[4]*a[5].hi.. */
 	adds	x10, x10, x10           /* a[0]*a[1].lo.. */
 	mul	x1, x8, x8              /* a[0]*a[0].lo */
-	umulh	x8, x8, x8              /* a[0]*a[0].hi */
 	adcs	x11, x11, x11           /* a[0]*a[2].lo.. */
-	mul	x19, x9, x9             /* a[1]*a[1].lo */
+	umulh	x8, x8, x8              /* a[0]*a[0].hi */
 	adcs	x15, x15, x15           /* a[0]*a[3].lo.. */
-	umulh	x9, x9, x9              /* a[1]*a[1].hi */
+	mul	x19, x9, x9             /* a[1]*a[1].lo */
 	adcs	x17, x17, x17           /* a[0]*a[4].lo.. */
-	mul	x20, x12, x12           /* a[2]*a[2].lo */
+	umulh	x9, x9, x9              /* a[1]*a[1].hi */
 	adcs	x14, x14, x14           /* a[0]*a[5].lo.. */
-	umulh	x12, x12, x12           /* a[2]*a[2].hi */
+	mul	x20, x12, x12           /* a[2]*a[2].lo */
 	adcs	x16, x16, x16           /* a[0]*a[5].hi.. */
-	mul	x21, x13, x13           /* a[3]*a[3].lo */
+	umulh	x12, x12, x12           /* a[2]*a[2].hi */
 	adcs	x5, x5, x5              /* a[1]*a[5].hi.. */
+	mul	x21, x13, x13           /* a[3]*a[3].lo */
 	adcs	x4, x4, x4              /* a[2]*a[5].hi.. */
 	adcs	x2, x2, x2              /* a[3]*a[5].hi.. */
 	adcs	x3, x3, x3              /* a[4]*a[5].hi.. */
 	umulh	x13, x13, x13           /* a[3]*a[3].hi */
-	mul	x22, x7, x7             /* a[4]*a[4].lo */
-	umulh	x7, x7, x7              /* a[4]*a[4].hi */
-	mul	x23, x6, x6             /* a[5]*a[5].lo */
-	umulh	x6, x6, x6              /* a[5]*a[5].hi */
-	cset	x24, cs                 /* %v89 */
+	cset	x22, cs                 /* %v77 */
 	adds	x8, x10, x8             /* a[0]*a[1].lo.. */
 	adcs	x10, x11, x19           /* a[0]*a[2].lo.. */
+	mul	x11, x7, x7             /* a[4]*a[4].lo */
 	adcs	x9, x15, x9             /* a[0]*a[3].lo.. */
-	adcs	x11, x17, x20           /* a[0]*a[4].lo.. */
-	extr	x15, x8, x1, #32        /* (a[0]*a[0].lo).high  q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	umulh	x15, x7, x7             /* a[4]*a[4].hi */
+	mul	x7, x6, x6              /* a[5]*a[5].lo */
+	adcs	x17, x17, x20           /* a[0]*a[4].lo.. */
+	umulh	x6, x6, x6              /* a[5]*a[5].hi */
+	extr	x19, x8, x1, #32        /* (a[0]*a[0].lo).high  q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	adcs	x12, x14, x12           /* a[0]*a[5].lo..       return reduced(a.value * a.value) */
 	adcs	x14, x16, x21           /* a[0]*a[5].hi.. */
 	adcs	x13, x5, x13            /* a[1]*a[5].hi.. */
-	adcs	x16, x4, x22            /* a[2]*a[5].hi.. */
-	adcs	x17, x2, x7             /* a[3]*a[5].hi.. */
-	adcs	x7, x3, x23             /* a[4]*a[5].hi.. */
-	adc	x6, x24, x6             /* a[5]*a[5].hi.. */
-	adds	x5, x1, x1, lsl #32     /* a[0]*a[0].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x15, x8, x15            /* a[0]*a[1].lo.. */
-	subs	xzr, xzr, x5            /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x15, x15, x1            /* a[0]*a[1].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x4, x5, x15             /* a[0]*a[0].lo..       part = ((q << 64) - q).split(96)[1] */
-	sbc	x3, x15, xzr            /* a[0]*a[1].lo.. */
-	extr	x4, x3, x4, #32         /* (a[0]*a[0].lo..).high */
-	lsr	x3, x3, #32             /* (a[0]*a[1].lo..).high */
-	adds	x4, x5, x4              /* a[0]*a[0].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x3, x15, x3             /* a[0]*a[1].lo.. */
-	cset	x2, cs                  /* %v111 */
-	subs	xzr, x1, x5
-	sbcs	xzr, x8, x15
-	sbcs	x8, x10, x4             /* a[0]*a[2].lo.. */
-	sbcs	x9, x9, x3              /* a[0]*a[3].lo.. */
-	sbcs	x10, x11, x2            /* a[0]*a[4].lo.. */
-	extr	x11, x9, x8, #32        /* (a[0]*a[2].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x12, x12, xzr           /* a[0]*a[5].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	sbcs	x5, x5, xzr             /* a[0]*a[0].lo.. */
-	sbc	x15, x15, xzr           /* a[0]*a[1].lo.. */
-	adds	x4, x8, x8, lsl #32     /* a[0]*a[2].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x11, x9, x11            /* a[0]*a[3].lo.. */
-	subs	xzr, xzr, x4            /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x11, x11, x8            /* a[0]*a[3].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x3, x4, x11             /* a[0]*a[2].lo..       part = ((q << 64) - q).split(96)[1] */
-	sbc	x2, x11, xzr            /* a[0]*a[3].lo.. */
-	extr	x3, x2, x3, #32         /* (a[0]*a[2].lo..).high */
-	lsr	x2, x2, #32             /* (a[0]*a[3].lo..).high */
-	adds	x3, x4, x3              /* a[0]*a[2].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x2, x11, x2             /* a[0]*a[3].lo.. */
-	cset	x1, cs                  /* %v128 */
-	subs	xzr, x8, x4
-	sbcs	xzr, x9, x11
-	sbcs	x8, x10, x3             /* a[0]*a[4].lo.. */
-	sbcs	x9, x12, x2             /* a[0]*a[5].lo.. */
-	sbcs	x10, x5, x1             /* a[0]*a[0].lo.. */
-	extr	x12, x9, x8, #32        /* (a[0]*a[4].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x15, x15, xzr           /* a[0]*a[1].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
+	adcs	x11, x4, x11            /* a[2]*a[5].hi.. */
+	adcs	x15, x2, x15            /* a[3]*a[5].hi.. */
+	adcs	x16, x3, x7             /* a[4]*a[5].hi.. */
+	adc	x7, x22, x6             /* a[5]*a[5].hi.. */
+	adds	x6, x1, x1, lsl #32     /* a[0]*a[0].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x8, x8, x19             /* a[0]*a[1].lo.. */
+	lsl	x5, x6, #32             /* a[0]*a[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x8, x8, x1              /* a[0]*a[1].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x4, x8, x6, #32         /* (a[0]*a[0].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x3, x8, #32             /* (a[0]*a[1].lo..).high */
+	adds	x2, x8, x5              /* a[0]*a[1].lo.. */
+	adcs	x1, x6, x4              /* a[0]*a[0].lo.. */
+	adcs	x19, x8, x3             /* a[0]*a[1].lo.. */
+	cset	x20, cs                 /* %v111 */
+	subs	xzr, x6, x5
+	sbcs	xzr, x2, x4
+	sbcs	x5, x1, x3              /* a[0]*a[0].lo.. */
+	sbcs	x4, x19, xzr            /* a[0]*a[1].lo.. */
+	sbc	x3, x20, xzr            /* %v114 */
+	subs	x10, x10, x5            /* a[0]*a[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x9, x9, x4              /* a[0]*a[3].lo.. */
+	sbcs	x17, x17, x3            /* a[0]*a[4].lo.. */
+	extr	x5, x9, x10, #32        /* (a[0]*a[2].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x12, x12, xzr           /* a[0]*a[5].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x6, x6, xzr             /* a[0]*a[0].lo.. */
+	sbc	x8, x8, xzr             /* a[0]*a[1].lo.. */
+	adds	x4, x10, x10, lsl #32   /* a[0]*a[2].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x9, x9, x5              /* a[0]*a[3].lo.. */
+	lsl	x5, x4, #32             /* a[0]*a[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x9, x9, x10             /* a[0]*a[3].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x10, x9, x4, #32        /* (a[0]*a[2].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x3, x9, #32             /* (a[0]*a[3].lo..).high */
+	adds	x2, x9, x5              /* a[0]*a[3].lo.. */
+	adcs	x1, x4, x10             /* a[0]*a[2].lo.. */
+	adcs	x19, x9, x3             /* a[0]*a[3].lo.. */
+	cset	x20, cs                 /* %v131 */
+	subs	xzr, x4, x5
+	sbcs	xzr, x2, x10
+	sbcs	x10, x1, x3             /* a[0]*a[2].lo.. */
+	sbcs	x5, x19, xzr            /* a[0]*a[3].lo.. */
+	sbc	x3, x20, xzr            /* %v134 */
+	subs	x10, x17, x10           /* a[0]*a[4].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x12, x12, x5            /* a[0]*a[5].lo.. */
+	sbcs	x17, x6, x3             /* a[0]*a[0].lo.. */
+	extr	x6, x12, x10, #32       /* (a[0]*a[4].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x8, x8, xzr             /* a[0]*a[1].lo..       low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x5, x4, xzr             /* a[0]*a[2].lo.. */
-	sbc	x11, x11, xzr           /* a[0]*a[3].lo.. */
-	adds	x4, x8, x8, lsl #32     /* a[0]*a[4].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x12, x9, x12            /* a[0]*a[5].lo.. */
-	subs	xzr, xzr, x4            /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x12, x12, x8            /* a[0]*a[5].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x3, x4, x12             /* a[0]*a[4].lo..       part = ((q << 64) - q).split(96)[1] */
-	sbc	x2, x12, xzr            /* a[0]*a[5].lo.. */
-	extr	x3, x2, x3, #32         /* (a[0]*a[4].lo..).high */
-	lsr	x2, x2, #32             /* (a[0]*a[5].lo..).high */
-	adds	x3, x4, x3              /* a[0]*a[4].lo..       low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x2, x12, x2             /* a[0]*a[5].lo.. */
-	cset	x1, cs                  /* %v145 */
-	subs	xzr, x8, x4
-	sbcs	xzr, x9, x12
-	sbcs	x8, x10, x3             /* a[0]*a[0].lo.. */
-	sbcs	x9, x15, x2             /* a[0]*a[1].lo.. */
-	sbcs	x10, x5, x1             /* a[0]*a[2].lo.. */
-	sbcs	x11, x11, xzr           /* a[0]*a[3].lo.. */
-	sbcs	x15, x4, xzr            /* a[0]*a[4].lo.. */
-	sbc	x12, x12, xzr           /* a[0]*a[5].lo.. */
-	adds	x8, x8, x14             /* a[0]*a[0].lo..       return (low + high).reduce_once(P) */
-	adcs	x9, x9, x13             /* a[0]*a[1].lo.. */
-	adcs	x10, x10, x16           /* a[0]*a[2].lo.. */
-	adcs	x11, x11, x17           /* a[0]*a[3].lo.. */
-	adcs	x13, x15, x7            /* a[0]*a[4].lo.. */
-	adcs	x12, x12, x6            /* a[0]*a[5].lo.. */
-	cset	x14, cs                 /* %v158 */
+	sbc	x9, x9, xzr             /* a[0]*a[3].lo.. */
+	adds	x4, x10, x10, lsl #32   /* a[0]*a[4].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x12, x12, x6            /* a[0]*a[5].lo.. */
+	lsl	x6, x4, #32             /* a[0]*a[4].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x10, x12, x10           /* a[0]*a[5].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x12, x10, x4, #32       /* (a[0]*a[4].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x3, x10, #32            /* (a[0]*a[5].lo..).high */
+	adds	x2, x10, x6             /* a[0]*a[5].lo.. */
+	adcs	x1, x4, x12             /* a[0]*a[4].lo.. */
+	adcs	x19, x10, x3            /* a[0]*a[5].lo.. */
+	cset	x20, cs                 /* %v151 */
+	subs	xzr, x4, x6
+	sbcs	xzr, x2, x12
+	sbcs	x12, x1, x3             /* a[0]*a[4].lo.. */
+	sbcs	x6, x19, xzr            /* a[0]*a[5].lo.. */
+	sbc	x3, x20, xzr            /* %v154 */
+	subs	x12, x17, x12           /* a[0]*a[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x8, x8, x6              /* a[0]*a[1].lo.. */
+	sbcs	x17, x5, x3             /* a[0]*a[2].lo.. */
+	sbcs	x9, x9, xzr             /* a[0]*a[3].lo.. */
+	sbcs	x6, x4, xzr             /* a[0]*a[4].lo.. */
+	sbc	x10, x10, xzr           /* a[0]*a[5].lo.. */
+	adds	x12, x12, x14           /* a[0]*a[0].lo..       return (low + high).reduce_once(P) */
+	adcs	x8, x8, x13             /* a[0]*a[1].lo.. */
+	adcs	x11, x17, x11           /* a[0]*a[2].lo.. */
+	adcs	x9, x9, x15             /* a[0]*a[3].lo.. */
+	adcs	x13, x6, x16            /* a[0]*a[4].lo.. */
+	adcs	x10, x10, x7            /* a[0]*a[5].lo.. */
+	cset	x14, cs                 /* %v167 */
 	mov	x15, #0xffffffff
-	subs	x15, x8, x15            /* a[0]*a[0].lo.. */
+	subs	x15, x12, x15           /* a[0]*a[0].lo.. */
 	mov	x16, #0xffffffff00000000
-	sbcs	x16, x9, x16            /* a[0]*a[1].lo.. */
+	sbcs	x16, x8, x16            /* a[0]*a[1].lo.. */
 	movn	x17, #1
-	sbcs	x17, x10, x17           /* a[0]*a[2].lo.. */
-	adcs	x7, x11, xzr            /* a[0]*a[3].lo.. */
+	sbcs	x17, x11, x17           /* a[0]*a[2].lo.. */
+	adcs	x7, x9, xzr             /* a[0]*a[3].lo.. */
 	adcs	x6, x13, xzr            /* a[0]*a[4].lo.. */
-	adcs	x5, x12, xzr            /* a[0]*a[5].lo.. */
+	adcs	x5, x10, xzr            /* a[0]*a[5].lo.. */
 	sbcs	xzr, x14, xzr
-	csel	x8, x8, x15, cc         /* %v168 */
-	csel	x9, x9, x16, cc         /* %v169 */
-	csel	x10, x10, x17, cc       /* %v170 */
-	csel	x11, x11, x7, cc        /* %v171 */
-	csel	x13, x13, x6, cc        /* %v172 */
-	csel	x12, x12, x5, cc        /* %v173 */
-	stp	x8, x9, [x0]            /*                      def sqr(a: element) -> element: */
-	stp	x10, x11, [x0, #16]
-	stp	x13, x12, [x0, #32]
-	ldp	x23, x24, [sp, #32]     /* restore */
-	.cfi_restore x23
-	.cfi_restore x24
+	csel	x12, x12, x15, cc       /* %v177 */
+	csel	x8, x8, x16, cc         /* %v178 */
+	csel	x11, x11, x17, cc       /* %v179 */
+	csel	x9, x9, x7, cc          /* %v180 */
+	csel	x13, x13, x6, cc        /* %v181 */
+	csel	x10, x10, x5, cc        /* %v182 */
+	stp	x12, x8, [x0]           /*                      def sqr(a: element) -> element: */
+	stp	x11, x9, [x0, #16]
+	stp	x13, x10, [x0, #32]
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #48     /* restore */
+	ldp	x19, x20, [sp], #32     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -564,8 +570,8 @@ SYMBOL(p384_sqr):
  * out     out: limbs below 2^64, the value below p
  * args    out in x0, a in x1, n in x2
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28
- * stack   80 bytes
+ * saves   x19 x20 x21 x22 x23 x24 x25 x26
+ * stack   64 bytes
  */
 	.globl	SYMBOL(p384_square_n)
 	HIDDEN(p384_square_n)
@@ -574,22 +580,19 @@ SYMBOL(p384_sqr):
 SYMBOL(p384_square_n):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-80]!   /* save */
-	.cfi_def_cfa_offset 80
-	.cfi_offset x19, -80
-	.cfi_offset x20, -72
+	stp	x19, x20, [sp, #-64]!   /* save */
+	.cfi_def_cfa_offset 64
+	.cfi_offset x19, -64
+	.cfi_offset x20, -56
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -64
-	.cfi_offset x22, -56
+	.cfi_offset x21, -48
+	.cfi_offset x22, -40
 	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -48
-	.cfi_offset x24, -40
+	.cfi_offset x23, -32
+	.cfi_offset x24, -24
 	stp	x25, x26, [sp, #48]     /* save */
-	.cfi_offset x25, -32
-	.cfi_offset x26, -24
-	stp	x27, x28, [sp, #64]     /* save */
-	.cfi_offset x27, -16
-	.cfi_offset x28, -8
+	.cfi_offset x25, -16
+	.cfi_offset x26, -8
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
 	ldp	x12, x13, [x1, #32]     /* x12=a[4] x13=a[5] */
@@ -658,127 +661,130 @@ LOCAL(square_n_loop3):
 	adc	x20, x20, xzr           /* s4*s5.hi.. */
 	adds	x17, x17, x17           /* s0*s1.lo.. */
 	mul	x22, x8, x8             /* s0*s0.lo */
-	umulh	x8, x8, x8              /* s0*s0.hi */
 	adcs	x7, x7, x7              /* s0*s2.lo.. */
-	mul	x23, x9, x9             /* s1*s1.lo */
+	umulh	x8, x8, x8              /* s0*s0.hi */
 	adcs	x5, x5, x5              /* s0*s3.lo.. */
-	umulh	x9, x9, x9              /* s1*s1.hi */
+	mul	x23, x9, x9             /* s1*s1.lo */
 	adcs	x3, x3, x3              /* s0*s4.lo.. */
-	mul	x24, x10, x10           /* s2*s2.lo */
+	umulh	x9, x9, x9              /* s1*s1.hi */
 	adcs	x6, x6, x6              /* s0*s5.lo.. */
-	umulh	x10, x10, x10           /* s2*s2.hi */
+	mul	x24, x10, x10           /* s2*s2.lo */
 	adcs	x4, x4, x4              /* s0*s5.hi.. */
-	mul	x25, x11, x11           /* s3*s3.lo */
+	umulh	x10, x10, x10           /* s2*s2.hi */
 	adcs	x1, x1, x1              /* s1*s5.hi.. */
+	mul	x25, x11, x11           /* s3*s3.lo */
 	adcs	x19, x19, x19           /* s2*s5.hi.. */
 	adcs	x21, x21, x21           /* s3*s5.hi.. */
 	adcs	x20, x20, x20           /* s4*s5.hi.. */
 	umulh	x11, x11, x11           /* s3*s3.hi */
-	mul	x26, x12, x12           /* s4*s4.lo */
-	umulh	x12, x12, x12           /* s4*s4.hi */
-	mul	x27, x13, x13           /* s5*s5.lo */
-	umulh	x13, x13, x13           /* s5*s5.hi */
-	cset	x28, cs                 /* %v96 */
+	cset	x26, cs                 /* %v84 */
 	adds	x8, x17, x8             /* s0*s1.lo.. */
 	adcs	x17, x7, x23            /* s0*s2.lo.. */
+	mul	x7, x12, x12            /* s4*s4.lo */
 	adcs	x9, x5, x9              /* s0*s3.lo.. */
-	adcs	x7, x3, x24             /* s0*s4.lo.. */
-	extr	x5, x8, x22, #32        /* (s0*s0.lo).high      q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	umulh	x12, x12, x12           /* s4*s4.hi */
+	mul	x5, x13, x13            /* s5*s5.lo */
+	adcs	x3, x3, x24             /* s0*s4.lo.. */
+	umulh	x13, x13, x13           /* s5*s5.hi */
+	extr	x23, x8, x22, #32       /* (s0*s0.lo).high      q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	adcs	x10, x6, x10            /* s0*s5.lo..           return reduced(a.value * a.value) */
 	adcs	x6, x4, x25             /* s0*s5.hi.. */
 	adcs	x11, x1, x11            /* s1*s5.hi.. */
-	adcs	x4, x19, x26            /* s2*s5.hi.. */
+	adcs	x7, x19, x7             /* s2*s5.hi.. */
 	adcs	x12, x21, x12           /* s3*s5.hi.. */
-	adcs	x3, x20, x27            /* s4*s5.hi.. */
-	adc	x13, x28, x13           /* s5*s5.hi.. */
-	adds	x1, x22, x22, lsl #32   /* s0*s0.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x5, x8, x5              /* s0*s1.lo.. */
-	subs	xzr, xzr, x1            /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x5, x5, x22             /* s0*s1.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x19, x1, x5             /* s0*s0.lo..           part = ((q << 64) - q).split(96)[1] */
-	sbc	x20, x5, xzr            /* s0*s1.lo.. */
-	extr	x19, x20, x19, #32      /* (s0*s0.lo..).high */
-	lsr	x20, x20, #32           /* (s0*s1.lo..).high */
-	adds	x19, x1, x19            /* s0*s0.lo..           low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x20, x5, x20            /* s0*s1.lo.. */
-	cset	x21, cs                 /* %v118 */
-	subs	xzr, x22, x1
-	sbcs	xzr, x8, x5
-	sbcs	x8, x17, x19            /* s0*s2.lo.. */
-	sbcs	x9, x9, x20             /* s0*s3.lo.. */
-	sbcs	x17, x7, x21            /* s0*s4.lo.. */
-	extr	x7, x9, x8, #32         /* (s0*s2.lo..).high    q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x10, x10, xzr           /* s0*s5.lo..           low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	sbcs	x1, x1, xzr             /* s0*s0.lo.. */
-	sbc	x5, x5, xzr             /* s0*s1.lo.. */
-	adds	x19, x8, x8, lsl #32    /* s0*s2.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x7, x9, x7              /* s0*s3.lo.. */
-	subs	xzr, xzr, x19           /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x7, x7, x8              /* s0*s3.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x20, x19, x7            /* s0*s2.lo..           part = ((q << 64) - q).split(96)[1] */
-	sbc	x21, x7, xzr            /* s0*s3.lo.. */
-	extr	x20, x21, x20, #32      /* (s0*s2.lo..).high */
-	lsr	x21, x21, #32           /* (s0*s3.lo..).high */
-	adds	x20, x19, x20           /* s0*s2.lo..           low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x21, x7, x21            /* s0*s3.lo.. */
-	cset	x22, cs                 /* %v135 */
-	subs	xzr, x8, x19
-	sbcs	xzr, x9, x7
-	sbcs	x8, x17, x20            /* s0*s4.lo.. */
-	sbcs	x9, x10, x21            /* s0*s5.lo.. */
-	sbcs	x10, x1, x22            /* s0*s0.lo.. */
-	extr	x17, x9, x8, #32        /* (s0*s4.lo..).high    q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x5, x5, xzr             /* s0*s1.lo..           low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
+	adcs	x5, x20, x5             /* s4*s5.hi.. */
+	adc	x13, x26, x13           /* s5*s5.hi.. */
+	adds	x4, x22, x22, lsl #32   /* s0*s0.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x8, x8, x23             /* s0*s1.lo.. */
+	lsl	x1, x4, #32             /* s0*s0.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x8, x8, x22             /* s0*s1.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x19, x8, x4, #32        /* (s0*s0.lo..).high    less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x20, x8, #32            /* (s0*s1.lo..).high */
+	adds	x21, x8, x1             /* s0*s1.lo.. */
+	adcs	x22, x4, x19            /* s0*s0.lo.. */
+	adcs	x23, x8, x20            /* s0*s1.lo.. */
+	cset	x24, cs                 /* %v118 */
+	subs	xzr, x4, x1
+	sbcs	xzr, x21, x19
+	sbcs	x1, x22, x20            /* s0*s0.lo.. */
+	sbcs	x19, x23, xzr           /* s0*s1.lo.. */
+	sbc	x20, x24, xzr           /* %v121 */
+	subs	x17, x17, x1            /* s0*s2.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x9, x9, x19             /* s0*s3.lo.. */
+	sbcs	x3, x3, x20             /* s0*s4.lo.. */
+	extr	x1, x9, x17, #32        /* (s0*s2.lo..).high    q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x10, x10, xzr           /* s0*s5.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x4, x4, xzr             /* s0*s0.lo.. */
+	sbc	x8, x8, xzr             /* s0*s1.lo.. */
+	adds	x19, x17, x17, lsl #32  /* s0*s2.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x9, x9, x1              /* s0*s3.lo.. */
+	lsl	x1, x19, #32            /* s0*s2.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x9, x9, x17             /* s0*s3.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x17, x9, x19, #32       /* (s0*s2.lo..).high    less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x20, x9, #32            /* (s0*s3.lo..).high */
+	adds	x21, x9, x1             /* s0*s3.lo.. */
+	adcs	x22, x19, x17           /* s0*s2.lo.. */
+	adcs	x23, x9, x20            /* s0*s3.lo.. */
+	cset	x24, cs                 /* %v138 */
+	subs	xzr, x19, x1
+	sbcs	xzr, x21, x17
+	sbcs	x17, x22, x20           /* s0*s2.lo.. */
+	sbcs	x1, x23, xzr            /* s0*s3.lo.. */
+	sbc	x20, x24, xzr           /* %v141 */
+	subs	x17, x3, x17            /* s0*s4.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x10, x10, x1            /* s0*s5.lo.. */
+	sbcs	x4, x4, x20             /* s0*s0.lo.. */
+	extr	x3, x10, x17, #32       /* (s0*s4.lo..).high    q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x8, x8, xzr             /* s0*s1.lo..           low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x1, x19, xzr            /* s0*s2.lo.. */
-	sbc	x7, x7, xzr             /* s0*s3.lo.. */
-	adds	x19, x8, x8, lsl #32    /* s0*s4.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x17, x9, x17            /* s0*s5.lo.. */
-	subs	xzr, xzr, x19           /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x17, x17, x8            /* s0*s5.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x20, x19, x17           /* s0*s4.lo..           part = ((q << 64) - q).split(96)[1] */
-	sbc	x21, x17, xzr           /* s0*s5.lo.. */
-	extr	x20, x21, x20, #32      /* (s0*s4.lo..).high */
-	lsr	x21, x21, #32           /* (s0*s5.lo..).high */
-	adds	x20, x19, x20           /* s0*s4.lo..           low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x21, x17, x21           /* s0*s5.lo.. */
-	cset	x22, cs                 /* %v152 */
-	subs	xzr, x8, x19
-	sbcs	xzr, x9, x17
-	sbcs	x8, x10, x20            /* s0*s0.lo.. */
-	sbcs	x9, x5, x21             /* s0*s1.lo.. */
-	sbcs	x10, x1, x22            /* s0*s2.lo.. */
-	sbcs	x7, x7, xzr             /* s0*s3.lo.. */
-	sbcs	x5, x19, xzr            /* s0*s4.lo.. */
-	sbc	x17, x17, xzr           /* s0*s5.lo.. */
-	adds	x8, x8, x6              /* s0*s0.lo..           return (low + high).reduce_once(P) */
-	adcs	x9, x9, x11             /* s0*s1.lo.. */
-	adcs	x10, x10, x4            /* s0*s2.lo.. */
-	adcs	x11, x7, x12            /* s0*s3.lo.. */
-	adcs	x12, x5, x3             /* s0*s4.lo.. */
-	adcs	x13, x17, x13           /* s0*s5.lo.. */
-	cset	x17, cs                 /* %v165 */
-	subs	x7, x8, x14             /* s0*s0.lo.. */
-	sbcs	x6, x9, x15             /* s0*s1.lo.. */
-	sbcs	x5, x10, x16            /* s0*s2.lo.. */
-	adcs	x4, x11, xzr            /* s0*s3.lo.. */
-	adcs	x3, x12, xzr            /* s0*s4.lo.. */
+	sbc	x9, x9, xzr             /* s0*s3.lo.. */
+	adds	x19, x17, x17, lsl #32  /* s0*s4.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x10, x10, x3            /* s0*s5.lo.. */
+	lsl	x3, x19, #32            /* s0*s4.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x10, x10, x17           /* s0*s5.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x17, x10, x19, #32      /* (s0*s4.lo..).high    less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x20, x10, #32           /* (s0*s5.lo..).high */
+	adds	x21, x10, x3            /* s0*s5.lo.. */
+	adcs	x22, x19, x17           /* s0*s4.lo.. */
+	adcs	x23, x10, x20           /* s0*s5.lo.. */
+	cset	x24, cs                 /* %v158 */
+	subs	xzr, x19, x3
+	sbcs	xzr, x21, x17
+	sbcs	x17, x22, x20           /* s0*s4.lo.. */
+	sbcs	x3, x23, xzr            /* s0*s5.lo.. */
+	sbc	x20, x24, xzr           /* %v161 */
+	subs	x17, x4, x17            /* s0*s0.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x8, x8, x3              /* s0*s1.lo.. */
+	sbcs	x4, x1, x20             /* s0*s2.lo.. */
+	sbcs	x9, x9, xzr             /* s0*s3.lo.. */
+	sbcs	x3, x19, xzr            /* s0*s4.lo.. */
+	sbc	x10, x10, xzr           /* s0*s5.lo.. */
+	adds	x17, x17, x6            /* s0*s0.lo..           return (low + high).reduce_once(P) */
+	adcs	x11, x8, x11            /* s0*s1.lo.. */
+	adcs	x7, x4, x7              /* s0*s2.lo.. */
+	adcs	x12, x9, x12            /* s0*s3.lo.. */
+	adcs	x6, x3, x5              /* s0*s4.lo.. */
+	adcs	x13, x10, x13           /* s0*s5.lo.. */
+	cset	x8, cs                  /* %v174 */
+	subs	x9, x17, x14            /* s0*s0.lo.. */
+	sbcs	x10, x11, x15           /* s0*s1.lo.. */
+	sbcs	x5, x7, x16             /* s0*s2.lo.. */
+	adcs	x4, x12, xzr            /* s0*s3.lo.. */
+	adcs	x3, x6, xzr             /* s0*s4.lo.. */
 	adcs	x1, x13, xzr            /* s0*s5.lo.. */
-	sbcs	xzr, x17, xzr
-	csel	x8, x8, x7, cc          /* %v175 */
-	csel	x9, x9, x6, cc          /* %v176 */
-	csel	x10, x10, x5, cc        /* %v177 */
-	csel	x11, x11, x4, cc        /* %v178 */
-	csel	x12, x12, x3, cc        /* %v179 */
-	csel	x13, x13, x1, cc        /* %v180 */
+	sbcs	xzr, x8, xzr
+	csel	x8, x17, x9, cc         /* %v184 */
+	csel	x9, x11, x10, cc        /* %v185 */
+	csel	x10, x7, x5, cc         /* %v186 */
+	csel	x11, x12, x4, cc        /* %v187 */
+	csel	x12, x6, x3, cc         /* %v188 */
+	csel	x13, x13, x1, cc        /* %v189 */
 	sub	x2, x2, #1              /* n */
 	cbnz	x2, LOCAL(square_n_loop3)
 LOCAL(square_n_join2):
 	stp	x8, x9, [x0]            /*                      return repeat(n, sqr, a) */
 	stp	x10, x11, [x0, #16]
 	stp	x12, x13, [x0, #32]
-	ldp	x27, x28, [sp, #64]     /* restore */
-	.cfi_restore x27
-	.cfi_restore x28
 	ldp	x25, x26, [sp, #48]     /* restore */
 	.cfi_restore x25
 	.cfi_restore x26
@@ -788,7 +794,7 @@ LOCAL(square_n_join2):
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #80     /* restore */
+	ldp	x19, x20, [sp], #64     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -818,16 +824,16 @@ SYMBOL(p384_mul_small):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
+	ldp	x16, x17, [x1, #32]     /* x16=a[4] x17=a[5] */
 	mul	x10, x2, x8             /* c*a[0].lo            low, q = (a.value * c).split(384) */
 	umulh	x8, x2, x8              /* c*a[0].hi */
 	mul	x11, x2, x9             /* c*a[1].lo */
 	umulh	x9, x2, x9              /* c*a[1].hi */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	mul	x14, x2, x12            /* c*a[2].lo */
 	umulh	x12, x2, x12            /* c*a[2].hi */
 	mul	x15, x2, x13            /* c*a[3].lo */
 	umulh	x13, x2, x13            /* c*a[3].hi */
-	ldp	x16, x17, [x1, #32]     /* x16=a[4] x17=a[5] */
 	mul	x7, x2, x16             /* c*a[4].lo */
 	umulh	x16, x2, x16            /* c*a[4].hi */
 	mul	x6, x2, x17             /* c*a[5].lo */
@@ -961,13 +967,10 @@ SYMBOL(p384_sub):
 	ldp	x14, x15, [x2, #32]     /* b[5] */
 	sbcs	x12, x12, x14           /* a[4].. */
 	sbcs	x13, x13, x15           /* a[5].. */
-	csetm	x14, cc
-	asr	x14, x14, #63           /*                      return difference + pick(difference.at_least(0), 0, P) */
-	cmn	x14, x14
-	csetm	x14, cs                 /* %v24 */
-	and	x15, x14, #0xffffffff   /* %v25 */
-	and	x16, x14, #0xffffffff00000000 /* %v26 */
-	and	x17, x14, #0xfffffffffffffffe /* %v27 */
+	csetm	x14, cc                 /* %v22 */
+	and	x15, x14, #0xffffffff   /* %v23                 return difference + pick(difference.at_least(0), 0, P) */
+	and	x16, x14, #0xffffffff00000000 /* %v24 */
+	and	x17, x14, #0xfffffffffffffffe /* %v25 */
 	adds	x8, x8, x15             /* a[0].. */
 	adcs	x9, x9, x16             /* a[1].. */
 	adcs	x10, x10, x17           /* a[2].. */
@@ -1001,11 +1004,11 @@ SYMBOL(p384_neg):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	orr	x10, x8, x9             /* a[0]..               return pick(a.value.is_zero(), 0, P) - a.value */
 	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
+	ldp	x13, x14, [x1, #32]     /* x13=a[4] x14=a[5] */
+	orr	x10, x8, x9             /* a[0]..               return pick(a.value.is_zero(), 0, P) - a.value */
 	orr	x10, x10, x11
 	orr	x10, x10, x12           /* a[0].. */
-	ldp	x13, x14, [x1, #32]     /* x13=a[4] x14=a[5] */
 	orr	x10, x10, x13
 	orr	x10, x10, x14
 	cmp	x10, #1
@@ -1046,15 +1049,15 @@ SYMBOL(p384_canon):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
+	ldp	x16, x17, [x1, #32]     /* x16=a[4] x17=a[5] */
 	mov	x10, #0xffffffff
 	subs	x10, x8, x10            /* a[0]..               return a.value.reduce_once(P) */
 	mov	x11, #0xffffffff00000000
 	sbcs	x11, x9, x11            /* a[1].. */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	movn	x14, #1
 	sbcs	x14, x12, x14           /* a[2].. */
 	adcs	x15, x13, xzr           /* a[3].. */
-	ldp	x16, x17, [x1, #32]     /* x16=a[4] x17=a[5] */
 	adcs	x7, x16, xzr            /* a[4].. */
 	adcs	x6, x17, xzr            /* a[5].. */
 	csel	x8, x8, x10, cc         /* %v18 */
@@ -1078,9 +1081,9 @@ SYMBOL(p384_canon):
  * in      a: limbs below 2^64, the value below p
  * out     out: limbs below 2^64, the value below p
  * args    out in x0, a in x1
- * changes x0 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28 x30
- * stack   112 bytes
+ * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28
+ * stack   96 bytes
  */
 	.globl	SYMBOL(p384_to_mont)
 	HIDDEN(p384_to_mont)
@@ -1088,216 +1091,215 @@ SYMBOL(p384_canon):
 	.p2align	5
 SYMBOL(p384_to_mont):
 	.cfi_startproc
-	paciasp
-	.cfi_negate_ra_state
-	stp	x19, x20, [sp, #-112]!  /* save */
-	.cfi_def_cfa_offset 112
-	.cfi_offset x19, -112
-	.cfi_offset x20, -104
+	bti	c
+	stp	x19, x20, [sp, #-96]!   /* save */
+	.cfi_def_cfa_offset 96
+	.cfi_offset x19, -96
+	.cfi_offset x20, -88
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -96
-	.cfi_offset x22, -88
+	.cfi_offset x21, -80
+	.cfi_offset x22, -72
 	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -80
-	.cfi_offset x24, -72
+	.cfi_offset x23, -64
+	.cfi_offset x24, -56
 	stp	x25, x26, [sp, #48]     /* save */
-	.cfi_offset x25, -64
-	.cfi_offset x26, -56
+	.cfi_offset x25, -48
+	.cfi_offset x26, -40
 	stp	x27, x28, [sp, #64]     /* save */
-	.cfi_offset x27, -48
-	.cfi_offset x28, -40
-	str	x30, [sp, #80]          /* save */
-	.cfi_offset x30, -32
+	.cfi_offset x27, -32
+	.cfi_offset x28, -24
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x15, x16, [x1, #16]     /* x15=a[2] x16=a[3] */
+	ldp	x4, x3, [x1, #32]       /* x4=a[4] x3=a[5] */
 	mov	x10, #0xfffffffe00000001 /* 0xfffffffe00000001 */
 	mul	x11, x8, x10            /* a[0].lo              return reduced(a.value * (2**768 % P)) */
 	umulh	x12, x8, x10            /* a[0].hi */
 	mul	x13, x9, x10            /* a[1].lo */
 	umulh	x14, x9, x10            /* a[1].hi */
-	ldp	x15, x16, [x1, #16]     /* x15=a[2] x16=a[3] */
 	mul	x17, x15, x10           /* a[2].lo */
 	umulh	x7, x15, x10            /* a[2].hi */
 	mul	x6, x16, x10            /* a[3].lo */
 	umulh	x5, x16, x10            /* a[3].hi */
-	ldp	x4, x3, [x1, #32]       /* x4=a[4] x3=a[5] */
 	mul	x2, x4, x10             /* a[4].lo */
 	umulh	x19, x4, x10            /* a[4].hi */
 	mul	x20, x3, x10            /* a[5].lo */
 	umulh	x10, x3, x10            /* a[5].hi */
 	lsl	x21, x8, #33            /* a[0]<< */
+	lsr	x22, x8, #31            /* a[0].high */
 	adds	x12, x13, x12           /* a[1].lo.. */
-	lsr	x13, x8, #31            /* a[0].high */
+	lsl	x13, x9, #33            /* a[1]<< */
 	adcs	x14, x17, x14           /* a[2].lo.. */
-	lsl	x17, x9, #33            /* a[1]<< */
+	lsr	x17, x9, #31            /* a[1].high */
 	adcs	x7, x6, x7              /* a[3].lo.. */
-	lsr	x6, x9, #31             /* a[1].high */
+	lsl	x6, x15, #33            /* a[2]<< */
 	adcs	x5, x2, x5              /* a[4].lo.. */
-	lsl	x2, x15, #33            /* a[2]<< */
+	lsr	x2, x15, #31            /* a[2].high */
 	adcs	x19, x20, x19           /* a[5].lo.. */
-	lsr	x20, x15, #31           /* a[2].high */
+	lsl	x20, x16, #33           /* a[3]<< */
 	adc	x10, x10, xzr           /* a[5].hi.. */
-	lsl	x22, x16, #33           /* a[3]<< */
 	adds	x12, x12, x21           /* a[1].lo.. */
-	adcs	x14, x14, x17           /* a[2].lo.. */
+	adcs	x14, x14, x13           /* a[2].lo.. */
+	adcs	x7, x7, x6              /* a[3].lo.. */
+	adcs	x5, x5, x20             /* a[4].lo.. */
 	lsr	x23, x16, #31           /* a[3].high */
-	adcs	x7, x7, x2              /* a[3].lo.. */
 	lsl	x24, x4, #33            /* a[4]<< */
-	adcs	x5, x5, x22             /* a[4].lo.. */
-	lsr	x25, x4, #31            /* a[4].high */
 	adcs	x19, x19, x24           /* a[5].lo.. */
+	lsr	x25, x4, #31            /* a[4].high */
 	lsl	x26, x3, #33            /* a[5]<< */
 	adcs	x10, x10, x26           /* a[5].hi.. */
 	lsr	x27, x3, #31            /* a[5].high */
 	adc	x28, x27, xzr           /* a[5].high.. */
-	adds	x14, x14, x13           /* a[2].lo.. */
-	adcs	x7, x7, x6              /* a[3].lo.. */
-	adcs	x5, x5, x20             /* a[4].lo.. */
+	adds	x14, x14, x22           /* a[2].lo.. */
+	adcs	x7, x7, x17             /* a[3].lo.. */
+	adcs	x5, x5, x2              /* a[4].lo.. */
 	adcs	x19, x19, x23           /* a[5].lo.. */
 	adcs	x10, x10, x25           /* a[5].hi.. */
 	adc	x28, x28, xzr           /* a[5].high.. */
-	mov	x30, #0xfffffffe00000000 /* 0xfffffffe00000000 */
-	str	x0, [sp, #88]           /* spill out */
-	mul	x0, x8, x30             /* a[0].lo */
-	umulh	x8, x8, x30             /* a[0].hi */
-	str	x11, [sp, #96]          /* spill a[0].lo */
-	mul	x11, x9, x30            /* a[1].lo */
-	umulh	x9, x9, x30             /* a[1].hi */
-	str	x12, [sp, #104]         /* spill a[1].lo.. */
-	mul	x12, x15, x30           /* a[2].lo */
-	umulh	x15, x15, x30           /* a[2].hi */
-	adds	x14, x14, x0            /* a[2].lo.. */
-	mul	x0, x16, x30            /* a[3].lo */
-	adcs	x11, x7, x11            /* a[3].lo.. */
-	umulh	x7, x16, x30            /* a[3].hi */
-	adcs	x12, x5, x12            /* a[4].lo.. */
-	mul	x5, x4, x30             /* a[4].lo */
-	adcs	x0, x19, x0             /* a[5].lo.. */
-	umulh	x19, x4, x30            /* a[4].hi */
-	adcs	x10, x10, x5            /* a[5].hi.. */
-	mul	x5, x3, x30
-	adcs	x5, x28, x5             /* a[5].high.. */
-	umulh	x28, x3, x30
-	adc	x28, x28, xzr           /* a[5].hi.. */
-	adds	x8, x11, x8             /* a[3].lo.. */
-	adcs	x9, x12, x9             /* a[4].lo.. */
-	adcs	x11, x0, x15            /* a[5].lo.. */
-	adcs	x10, x10, x7            /* a[5].hi.. */
-	adcs	x12, x5, x19            /* a[5].high.. */
-	adc	x15, x28, xzr           /* a[5].hi.. */
+	str	x0, [sp, #80]           /* spill out */
+	mov	x0, #0xfffffffe00000000 /* 0xfffffffe00000000 */
+	str	x25, [sp, #88]          /* spill a[4].high */
+	mul	x25, x8, x0             /* a[0].lo */
+	umulh	x8, x8, x0              /* a[0].hi */
+	adds	x14, x14, x25           /* a[2].lo.. */
+	mul	x25, x9, x0
+	adcs	x7, x7, x25             /* a[3].lo.. */
+	umulh	x25, x9, x0             /* a[1].hi */
+	mul	x9, x15, x0
+	adcs	x9, x5, x9              /* a[4].lo.. */
+	umulh	x5, x15, x0             /* a[2].hi */
+	mul	x15, x16, x0
+	adcs	x15, x19, x15           /* a[5].lo.. */
+	umulh	x19, x16, x0            /* a[3].hi */
+	mul	x16, x4, x0
+	adcs	x10, x10, x16           /* a[5].hi.. */
+	umulh	x16, x4, x0             /* a[4].hi */
+	mul	x4, x3, x0
+	adcs	x4, x28, x4             /* a[5].high.. */
+	umulh	x0, x3, x0
+	adc	x0, x0, xzr             /* a[5].hi.. */
+	adds	x8, x7, x8              /* a[3].lo.. */
+	adcs	x9, x9, x25             /* a[4].lo.. */
+	adcs	x15, x15, x5            /* a[5].lo.. */
+	adcs	x10, x10, x19           /* a[5].hi.. */
+	adcs	x16, x4, x16            /* a[5].high.. */
+	adc	x7, x0, xzr             /* a[5].hi.. */
 	adds	x8, x8, x21             /* a[3].lo.. */
-	adcs	x9, x9, x17             /* a[4].lo.. */
-	adcs	x11, x11, x2            /* a[5].lo.. */
-	adcs	x10, x10, x22           /* a[5].hi.. */
-	adcs	x12, x12, x24           /* a[5].high.. */
-	adcs	x15, x15, x26           /* a[5].hi.. */
-	adc	x17, x27, xzr           /* a[5].high.. */
-	adds	x9, x9, x13             /* a[4].lo.. */
-	adcs	x11, x11, x6            /* a[5].lo.. */
+	adcs	x9, x9, x13             /* a[4].lo.. */
+	adcs	x13, x15, x6            /* a[5].lo.. */
+	ldr	x6, [sp, #88]           /* reload a[4].high */
 	adcs	x10, x10, x20           /* a[5].hi.. */
-	adcs	x12, x12, x23           /* a[5].high.. */
-	adcs	x13, x15, x25           /* a[5].hi.. */
-	adc	x15, x17, xzr           /* a[5].high.. */
-	ldp	x17, x7, [x1]           /* a[1] */
-	adds	x9, x9, x17             /* a[4].lo.. */
-	ldp	x6, x17, [sp, #96]      /* x6=a[0].lo x17=a[1].lo.. */
-	extr	x5, x17, x6, #32        /* a[0].lo.high         q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adcs	x11, x11, x7            /* a[5].lo..            return reduced(a.value * (2**768 % P)) */
-	ldr	x7, [x1, #16]           /* a[2] */
-	adcs	x10, x10, x7            /* a[5].hi.. */
-	adcs	x12, x12, x16           /* a[5].high.. */
-	adcs	x13, x13, x4            /* a[5].hi.. */
-	adcs	x15, x15, x3            /* a[5].high.. */
-	cset	x16, cs                 /* carry */
-	adds	x7, x6, x6, lsl #32     /* a[0].lo..            q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x5, x17, x5             /* a[1].lo.. */
-	subs	xzr, xzr, x7            /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x5, x5, x6              /* a[1].lo..            q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x4, x7, x5              /* a[0].lo..            part = ((q << 64) - q).split(96)[1] */
-	sbc	x3, x5, xzr             /* a[1].lo.. */
-	extr	x4, x3, x4, #32         /* a[0].lo...high */
-	lsr	x3, x3, #32             /* a[1].lo...high */
-	adds	x4, x7, x4              /* a[0].lo..            low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x3, x5, x3              /* a[1].lo.. */
-	cset	x2, cs                  /* %v109 */
-	subs	xzr, x6, x7
-	sbcs	xzr, x17, x5
-	sbcs	x14, x14, x4            /* a[2].lo.. */
-	sbcs	x8, x8, x3              /* a[3].lo.. */
-	sbcs	x9, x9, x2              /* a[4].lo.. */
-	extr	x17, x8, x14, #32       /* a[2].lo...high       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x11, x11, xzr           /* a[5].lo..            low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	sbcs	x7, x7, xzr             /* a[0].lo.. */
-	sbc	x6, x5, xzr             /* a[1].lo.. */
-	adds	x5, x14, x14, lsl #32   /* a[2].lo..            q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x17, x8, x17            /* a[3].lo.. */
-	subs	xzr, xzr, x5            /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x17, x17, x14           /* a[3].lo..            q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x4, x5, x17             /* a[2].lo..            part = ((q << 64) - q).split(96)[1] */
-	sbc	x3, x17, xzr            /* a[3].lo.. */
-	extr	x4, x3, x4, #32         /* a[2].lo...high */
-	lsr	x3, x3, #32             /* a[3].lo...high */
-	adds	x4, x5, x4              /* a[2].lo..            low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x3, x17, x3             /* a[3].lo.. */
-	cset	x2, cs                  /* %v126 */
-	subs	xzr, x14, x5
-	sbcs	xzr, x8, x17
-	sbcs	x8, x9, x4              /* a[4].lo.. */
-	sbcs	x9, x11, x3             /* a[5].lo.. */
-	sbcs	x11, x7, x2             /* a[0].lo.. */
-	extr	x14, x9, x8, #32        /* a[4].lo...high       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x7, x6, xzr             /* a[1].lo..            low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	sbcs	x6, x5, xzr             /* a[2].lo.. */
-	sbc	x17, x17, xzr           /* a[3].lo.. */
-	adds	x5, x8, x8, lsl #32     /* a[4].lo..            q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x14, x9, x14            /* a[5].lo.. */
-	subs	xzr, xzr, x5            /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x14, x14, x8            /* a[5].lo..            q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x4, x5, x14             /* a[4].lo..            part = ((q << 64) - q).split(96)[1] */
-	sbc	x3, x14, xzr            /* a[5].lo.. */
-	extr	x4, x3, x4, #32         /* a[4].lo...high */
-	lsr	x3, x3, #32             /* a[5].lo...high */
-	adds	x4, x5, x4              /* a[4].lo..            low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x3, x14, x3             /* a[5].lo.. */
-	cset	x2, cs                  /* %v143 */
-	subs	xzr, x8, x5
-	sbcs	xzr, x9, x14
-	sbcs	x8, x11, x4             /* a[0].lo.. */
-	sbcs	x9, x7, x3              /* a[1].lo.. */
-	sbcs	x11, x6, x2             /* a[2].lo.. */
-	sbcs	x17, x17, xzr           /* a[3].lo.. */
-	sbcs	x7, x5, xzr             /* a[4].lo.. */
-	sbc	x14, x14, xzr           /* a[5].lo.. */
-	cmp	x16, #1                 /*                      return (low + high).reduce_once(P) */
-	cset	x16, cs                 /* %v150 */
-	adds	x8, x8, x10             /* a[0].lo.. */
-	adcs	x9, x9, x12             /* a[1].lo.. */
-	adcs	x10, x11, x13           /* a[2].lo.. */
-	adcs	x11, x17, x15           /* a[3].lo.. */
-	adcs	x12, x7, x16            /* a[4].lo.. */
-	adcs	x13, x14, xzr           /* a[5].lo.. */
-	cset	x14, cs                 /* %v157 */
+	adcs	x15, x16, x24           /* a[5].high.. */
+	adcs	x16, x7, x26            /* a[5].hi.. */
+	adc	x7, x27, xzr            /* a[5].high.. */
+	adds	x9, x9, x22             /* a[4].lo.. */
+	adcs	x13, x13, x17           /* a[5].lo.. */
+	adcs	x10, x10, x2            /* a[5].hi.. */
+	extr	x17, x12, x11, #32      /* a[0].lo.high         q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adcs	x15, x15, x23           /* a[5].high..          return reduced(a.value * (2**768 % P)) */
+	adcs	x16, x16, x6            /* a[5].hi.. */
+	ldp	x6, x5, [x1]            /* a[1] */
+	adc	x7, x7, xzr             /* a[5].high.. */
+	adds	x9, x9, x6              /* a[4].lo.. */
+	adcs	x13, x13, x5            /* a[5].lo.. */
+	ldp	x6, x5, [x1, #16]       /* a[3] */
+	adcs	x10, x10, x6            /* a[5].hi.. */
+	ldr	x6, [x1, #32]           /* a[4] */
+	adcs	x15, x15, x5            /* a[5].high.. */
+	adcs	x16, x16, x6            /* a[5].hi.. */
+	adcs	x7, x7, x3              /* a[5].high.. */
+	cset	x6, cs                  /* carry */
+	adds	x5, x11, x11, lsl #32   /* a[0].lo..            q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x12, x12, x17           /* a[1].lo.. */
+	lsl	x17, x5, #32            /* a[0].lo..<<          less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x11, x12, x11           /* a[1].lo..            q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x12, x11, x5, #32       /* (a[0].lo..).high     less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x4, x11, #32            /* (a[1].lo..).high */
+	adds	x3, x11, x17            /* a[1].lo.. */
+	adcs	x2, x5, x12             /* a[0].lo.. */
+	adcs	x1, x11, x4             /* a[1].lo.. */
+	cset	x0, cs                  /* %v109 */
+	subs	xzr, x5, x17
+	sbcs	xzr, x3, x12
+	sbcs	x12, x2, x4             /* a[0].lo.. */
+	sbcs	x17, x1, xzr            /* a[1].lo.. */
+	sbc	x4, x0, xzr             /* %v112 */
+	subs	x12, x14, x12           /* a[2].lo..            low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x8, x8, x17             /* a[3].lo.. */
+	sbcs	x9, x9, x4              /* a[4].lo.. */
+	extr	x14, x8, x12, #32       /* (a[2].lo..).high     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x13, x13, xzr           /* a[5].lo..            low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x17, x5, xzr            /* a[0].lo.. */
+	sbc	x11, x11, xzr           /* a[1].lo.. */
+	adds	x5, x12, x12, lsl #32   /* a[2].lo..            q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x8, x8, x14             /* a[3].lo.. */
+	lsl	x14, x5, #32            /* a[2].lo..<<          less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x8, x8, x12             /* a[3].lo..            q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x12, x8, x5, #32        /* (a[2].lo..).high     less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x4, x8, #32             /* (a[3].lo..).high */
+	adds	x3, x8, x14             /* a[3].lo.. */
+	adcs	x2, x5, x12             /* a[2].lo.. */
+	adcs	x1, x8, x4              /* a[3].lo.. */
+	cset	x0, cs                  /* %v129 */
+	subs	xzr, x5, x14
+	sbcs	xzr, x3, x12
+	sbcs	x12, x2, x4             /* a[2].lo.. */
+	sbcs	x14, x1, xzr            /* a[3].lo.. */
+	sbc	x4, x0, xzr             /* %v132 */
+	subs	x9, x9, x12             /* a[4].lo..            low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x12, x13, x14           /* a[5].lo.. */
+	sbcs	x13, x17, x4            /* a[0].lo.. */
+	extr	x14, x12, x9, #32       /* (a[4].lo..).high     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x11, x11, xzr           /* a[1].lo..            low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x17, x5, xzr            /* a[2].lo.. */
+	sbc	x8, x8, xzr             /* a[3].lo.. */
+	adds	x5, x9, x9, lsl #32     /* a[4].lo..            q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x12, x12, x14           /* a[5].lo.. */
+	lsl	x14, x5, #32            /* a[4].lo..<<          less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x9, x12, x9             /* a[5].lo..            q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x12, x9, x5, #32        /* (a[4].lo..).high     less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x4, x9, #32             /* (a[5].lo..).high */
+	adds	x3, x9, x14             /* a[5].lo.. */
+	adcs	x2, x5, x12             /* a[4].lo.. */
+	adcs	x1, x9, x4              /* a[5].lo.. */
+	cset	x0, cs                  /* %v149 */
+	subs	xzr, x5, x14
+	sbcs	xzr, x3, x12
+	sbcs	x12, x2, x4             /* a[4].lo.. */
+	sbcs	x14, x1, xzr            /* a[5].lo.. */
+	sbc	x4, x0, xzr             /* %v152 */
+	subs	x12, x13, x12           /* a[0].lo..            low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x11, x11, x14           /* a[1].lo.. */
+	sbcs	x13, x17, x4            /* a[2].lo.. */
+	sbcs	x8, x8, xzr             /* a[3].lo.. */
+	sbcs	x14, x5, xzr            /* a[4].lo.. */
+	sbc	x9, x9, xzr             /* a[5].lo.. */
+	adds	x10, x12, x10           /* a[0].lo..            return (low + high).reduce_once(P) */
+	adcs	x11, x11, x15           /* a[1].lo.. */
+	adcs	x12, x13, x16           /* a[2].lo.. */
+	adcs	x8, x8, x7              /* a[3].lo.. */
+	adcs	x13, x14, x6            /* a[4].lo.. */
+	adcs	x9, x9, xzr             /* a[5].lo.. */
+	cset	x14, cs                 /* %v165 */
 	mov	x15, #0xffffffff
-	subs	x15, x8, x15            /* a[0].lo.. */
+	subs	x15, x10, x15           /* a[0].lo.. */
 	mov	x16, #0xffffffff00000000
-	sbcs	x16, x9, x16            /* a[1].lo.. */
+	sbcs	x16, x11, x16           /* a[1].lo.. */
 	movn	x17, #1
-	sbcs	x17, x10, x17           /* a[2].lo.. */
-	adcs	x7, x11, xzr            /* a[3].lo.. */
-	adcs	x6, x12, xzr            /* a[4].lo.. */
-	adcs	x5, x13, xzr            /* a[5].lo.. */
+	sbcs	x17, x12, x17           /* a[2].lo.. */
+	adcs	x7, x8, xzr             /* a[3].lo.. */
+	adcs	x6, x13, xzr            /* a[4].lo.. */
+	adcs	x5, x9, xzr             /* a[5].lo.. */
 	sbcs	xzr, x14, xzr
-	csel	x8, x8, x15, cc         /* %v167 */
-	csel	x9, x9, x16, cc         /* %v168 */
-	csel	x10, x10, x17, cc       /* %v169 */
-	csel	x11, x11, x7, cc        /* %v170 */
-	csel	x12, x12, x6, cc        /* %v171 */
-	csel	x13, x13, x5, cc        /* %v172 */
-	ldr	x14, [sp, #88]          /* out */
-	stp	x8, x9, [x14]           /*                      def to_mont(a: plain) -> element: */
-	stp	x10, x11, [x14, #16]
-	stp	x12, x13, [x14, #32]
-	ldr	x30, [sp, #80]          /* restore */
-	.cfi_restore x30
+	ldr	x14, [sp, #80]          /* out */
+	csel	x10, x10, x15, cc       /* %v175 */
+	csel	x11, x11, x16, cc       /* %v176 */
+	csel	x12, x12, x17, cc       /* %v177 */
+	csel	x8, x8, x7, cc          /* %v178 */
+	csel	x13, x13, x6, cc        /* %v179 */
+	csel	x9, x9, x5, cc          /* %v180 */
+	stp	x10, x11, [x14]         /*                      def to_mont(a: plain) -> element: */
+	stp	x12, x8, [x14, #16]
+	stp	x13, x9, [x14, #32]
 	ldp	x27, x28, [sp, #64]     /* restore */
 	.cfi_restore x27
 	.cfi_restore x28
@@ -1310,12 +1312,10 @@ SYMBOL(p384_to_mont):
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #112    /* restore */
+	ldp	x19, x20, [sp], #96     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
-	autiasp
-	.cfi_negate_ra_state
 	ret
 	.cfi_endproc
 	SIZE(p384_to_mont)
@@ -1328,7 +1328,7 @@ SYMBOL(p384_to_mont):
  * in      a: limbs below 2^64, the value below p
  * out     out: limbs below 2^64, the value below p
  * args    out in x0, a in x1
- * changes x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * changes x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   nothing
  * stack   0 bytes
  */
@@ -1342,68 +1342,74 @@ SYMBOL(p384_from_mont):
 	ldp	x9, x8, [x1]            /* x9=a[0] x8=a[1] */
 	extr	x10, x8, x9, #32        /* a[0].high            q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	adds	x11, x9, x9, lsl #32    /* a[0].. */
-	adc	x10, x8, x10            /* a[1].. */
-	subs	xzr, xzr, x11           /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x10, x10, x9            /* a[1]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x12, x11, x10           /* a[0]..               part = ((q << 64) - q).split(96)[1] */
-	sbc	x13, x10, xzr           /* a[1].. */
-	extr	x12, x13, x12, #32      /* a[0]...high */
-	lsr	x13, x13, #32           /* a[1]...high */
-	adds	x12, x11, x12           /* a[0]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x13, x10, x13           /* a[1].. */
-	cset	x14, cs                 /* %v19 */
-	subs	xzr, x9, x11
-	sbcs	xzr, x8, x10
-	ldp	x8, x9, [x1, #16]       /* a[3] */
-	sbcs	x8, x8, x12             /* a[2].. */
-	sbcs	x9, x9, x13             /* a[3].. */
-	ldp	x12, x13, [x1, #32]     /* a[5] */
-	sbcs	x12, x12, x14           /* a[4].. */
-	extr	x14, x9, x8, #32        /* a[2]...high          q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x13, x13, xzr           /* a[5]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
+	lsl	x12, x11, #32           /* a[0]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	adc	x8, x8, x10             /*                      q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	add	x8, x8, x9              /* a[1].. */
+	extr	x9, x8, x11, #32        /* (a[0]..).high        less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x10, x8, #32            /* (a[1]..).high */
+	adds	x13, x8, x12            /* a[1].. */
+	adcs	x14, x11, x9            /* a[0].. */
+	adcs	x15, x8, x10            /* a[1].. */
+	cset	x16, cs                 /* %v19 */
+	subs	xzr, x11, x12
+	sbcs	xzr, x13, x9
+	sbcs	x9, x14, x10            /* a[0].. */
+	ldp	x13, x14, [x1, #16]     /* a[3] */
+	sbcs	x10, x15, xzr           /* a[1].. */
+	sbc	x12, x16, xzr           /* %v22 */
+	subs	x9, x13, x9             /* a[2]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x10, x14, x10           /* a[3].. */
+	ldp	x13, x14, [x1, #32]     /* a[5] */
+	sbcs	x12, x13, x12           /* a[4].. */
+	extr	x13, x10, x9, #32       /* (a[2]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x14, x14, xzr           /* a[5]..               low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x11, x11, xzr           /* a[0].. */
-	sbc	x10, x10, xzr           /* a[1].. */
-	adds	x15, x8, x8, lsl #32    /* a[2]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x14, x9, x14            /* a[3].. */
-	subs	xzr, xzr, x15           /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x14, x14, x8            /* a[3]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x16, x15, x14           /* a[2]..               part = ((q << 64) - q).split(96)[1] */
-	sbc	x17, x14, xzr           /* a[3].. */
-	extr	x16, x17, x16, #32      /* a[2]...high */
-	lsr	x17, x17, #32           /* a[3]...high */
-	adds	x16, x15, x16           /* a[2]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x17, x14, x17           /* a[3].. */
-	cset	x7, cs                  /* %v36 */
-	subs	xzr, x8, x15
-	sbcs	xzr, x9, x14
-	sbcs	x8, x12, x16            /* a[4].. */
-	sbcs	x9, x13, x17            /* a[5].. */
-	sbcs	x11, x11, x7            /* a[0].. */
-	extr	x12, x9, x8, #32        /* a[4]...high          q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x10, x10, xzr           /* a[1]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	sbcs	x13, x15, xzr           /* a[2].. */
-	sbc	x14, x14, xzr           /* a[3].. */
-	adds	x15, x8, x8, lsl #32    /* a[4]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x12, x9, x12            /* a[5].. */
-	subs	xzr, xzr, x15           /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x12, x12, x8            /* a[5]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x16, x15, x12           /* a[4]..               part = ((q << 64) - q).split(96)[1] */
-	sbc	x17, x12, xzr           /* a[5].. */
-	extr	x16, x17, x16, #32      /* a[4]...high */
-	lsr	x17, x17, #32           /* a[5]...high */
-	adds	x16, x15, x16           /* a[4]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x17, x12, x17           /* a[5].. */
-	cset	x7, cs                  /* %v53 */
-	subs	xzr, x8, x15
-	sbcs	xzr, x9, x12
-	sbcs	x8, x11, x16            /* a[0].. */
-	sbcs	x9, x10, x17            /* a[1].. */
-	sbcs	x10, x13, x7            /* a[2].. */
-	stp	x8, x9, [x0]            /*                      def from_mont(a: element) -> plain: */
-	sbcs	x8, x14, xzr            /* a[3]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
+	sbc	x8, x8, xzr             /* a[1].. */
+	adds	x15, x9, x9, lsl #32    /* a[2]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x10, x10, x13           /* a[3].. */
+	lsl	x13, x15, #32           /* a[2]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x9, x10, x9             /* a[3]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x10, x9, x15, #32       /* (a[2]..).high        less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x16, x9, #32            /* (a[3]..).high */
+	adds	x17, x9, x13            /* a[3].. */
+	adcs	x7, x15, x10            /* a[2].. */
+	adcs	x6, x9, x16             /* a[3].. */
+	cset	x5, cs                  /* %v39 */
+	subs	xzr, x15, x13
+	sbcs	xzr, x17, x10
+	sbcs	x10, x7, x16            /* a[2].. */
+	sbcs	x13, x6, xzr            /* a[3].. */
+	sbc	x16, x5, xzr            /* %v42 */
+	subs	x10, x12, x10           /* a[4]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x12, x14, x13           /* a[5].. */
+	sbcs	x11, x11, x16           /* a[0].. */
+	extr	x13, x12, x10, #32      /* (a[4]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x8, x8, xzr             /* a[1]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x14, x15, xzr           /* a[2].. */
+	sbc	x9, x9, xzr             /* a[3].. */
+	adds	x15, x10, x10, lsl #32  /* a[4]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x12, x12, x13           /* a[5].. */
+	lsl	x13, x15, #32           /* a[4]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x10, x12, x10           /* a[5]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x12, x10, x15, #32      /* (a[4]..).high        less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x16, x10, #32           /* (a[5]..).high */
+	adds	x17, x10, x13           /* a[5].. */
+	adcs	x7, x15, x12            /* a[4].. */
+	adcs	x6, x10, x16            /* a[5].. */
+	cset	x5, cs                  /* %v59 */
+	subs	xzr, x15, x13
+	sbcs	xzr, x17, x12
+	sbcs	x12, x7, x16            /* a[4].. */
+	sbcs	x13, x6, xzr            /* a[5].. */
+	sbc	x16, x5, xzr            /* %v62 */
+	subs	x11, x11, x12           /* a[0]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x8, x8, x13             /* a[1].. */
+	sbcs	x12, x14, x16           /* a[2].. */
+	stp	x11, x8, [x0]           /*                      def from_mont(a: element) -> plain: */
+	sbcs	x8, x9, xzr             /* a[3]..               low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x9, x15, xzr            /* a[4].. */
-	stp	x10, x8, [x0, #16]      /*                      def from_mont(a: element) -> plain: */
-	sbc	x8, x12, xzr            /*                      low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
+	stp	x12, x8, [x0, #16]      /*                      def from_mont(a: element) -> plain: */
+	sbc	x8, x10, xzr            /*                      low = rest + (q << 256) - less.split(128)[1] */
 	stp	x9, x8, [x0, #32]       /*                      def from_mont(a: element) -> plain: */
 	ret
 	.cfi_endproc
@@ -1417,7 +1423,7 @@ SYMBOL(p384_from_mont):
  * in      a: limbs below 2^64, the value below p
  * out     out: 48 bytes, one integer, big endian
  * args    out in x0, a in x1
- * changes x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * changes x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   nothing
  * stack   0 bytes
  */
@@ -1431,75 +1437,81 @@ SYMBOL(p384_to_bytes):
 	ldp	x9, x8, [x1]            /* x9=a[0] x8=a[1] */
 	extr	x10, x8, x9, #32        /* a[0].high            q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	adds	x11, x9, x9, lsl #32    /* a[0].. */
-	adc	x10, x8, x10            /* a[1].. */
-	subs	xzr, xzr, x11           /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x10, x10, x9            /* a[1]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x12, x11, x10           /* a[0]..               part = ((q << 64) - q).split(96)[1] */
-	sbc	x13, x10, xzr           /* a[1].. */
-	extr	x12, x13, x12, #32      /* a[0]...high */
-	lsr	x13, x13, #32           /* a[1]...high */
-	adds	x12, x11, x12           /* a[0]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x13, x10, x13           /* a[1].. */
-	cset	x14, cs                 /* %v19 */
-	subs	xzr, x9, x11
-	sbcs	xzr, x8, x10
-	ldp	x8, x9, [x1, #16]       /* a[3] */
-	sbcs	x8, x8, x12             /* a[2].. */
-	sbcs	x9, x9, x13             /* a[3].. */
-	ldp	x12, x13, [x1, #32]     /* a[5] */
-	sbcs	x12, x12, x14           /* a[4].. */
-	extr	x14, x9, x8, #32        /* a[2]...high          q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x13, x13, xzr           /* a[5]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
+	lsl	x12, x11, #32           /* a[0]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	adc	x8, x8, x10             /*                      q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	add	x8, x8, x9              /* a[1].. */
+	extr	x9, x8, x11, #32        /* (a[0]..).high        less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x10, x8, #32            /* (a[1]..).high */
+	adds	x13, x8, x12            /* a[1].. */
+	adcs	x14, x11, x9            /* a[0].. */
+	adcs	x15, x8, x10            /* a[1].. */
+	cset	x16, cs                 /* %v19 */
+	subs	xzr, x11, x12
+	sbcs	xzr, x13, x9
+	sbcs	x9, x14, x10            /* a[0].. */
+	ldp	x13, x14, [x1, #16]     /* a[3] */
+	sbcs	x10, x15, xzr           /* a[1].. */
+	sbc	x12, x16, xzr           /* %v22 */
+	subs	x9, x13, x9             /* a[2]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x10, x14, x10           /* a[3].. */
+	ldp	x13, x14, [x1, #32]     /* a[5] */
+	sbcs	x12, x13, x12           /* a[4].. */
+	extr	x13, x10, x9, #32       /* (a[2]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x14, x14, xzr           /* a[5]..               low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x11, x11, xzr           /* a[0].. */
-	sbc	x10, x10, xzr           /* a[1].. */
-	adds	x15, x8, x8, lsl #32    /* a[2]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x14, x9, x14            /* a[3].. */
-	subs	xzr, xzr, x15           /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x14, x14, x8            /* a[3]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x16, x15, x14           /* a[2]..               part = ((q << 64) - q).split(96)[1] */
-	sbc	x17, x14, xzr           /* a[3].. */
-	extr	x16, x17, x16, #32      /* a[2]...high */
-	lsr	x17, x17, #32           /* a[3]...high */
-	adds	x16, x15, x16           /* a[2]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x17, x14, x17           /* a[3].. */
-	cset	x7, cs                  /* %v36 */
-	subs	xzr, x8, x15
-	sbcs	xzr, x9, x14
-	sbcs	x8, x12, x16            /* a[4].. */
-	sbcs	x9, x13, x17            /* a[5].. */
-	sbcs	x11, x11, x7            /* a[0].. */
-	extr	x12, x9, x8, #32        /* a[4]...high          q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x10, x10, xzr           /* a[1]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	sbcs	x13, x15, xzr           /* a[2].. */
-	sbc	x14, x14, xzr           /* a[3].. */
-	adds	x15, x8, x8, lsl #32    /* a[4]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x12, x9, x12            /* a[5].. */
-	subs	xzr, xzr, x15           /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x12, x12, x8            /* a[5]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x16, x15, x12           /* a[4]..               part = ((q << 64) - q).split(96)[1] */
-	sbc	x17, x12, xzr           /* a[5].. */
-	extr	x16, x17, x16, #32      /* a[4]...high */
-	lsr	x17, x17, #32           /* a[5]...high */
-	adds	x16, x15, x16           /* a[4]..               low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x17, x12, x17           /* a[5].. */
-	cset	x7, cs                  /* %v53 */
-	subs	xzr, x8, x15
-	sbcs	xzr, x9, x12
-	sbcs	x8, x11, x16            /* a[0].. */
-	sbcs	x9, x10, x17            /* a[1].. */
-	rev	x8, x8                  /* %v60 */
-	sbcs	x10, x13, x7            /* a[2].. */
-	rev	x9, x9                  /* %v61 */
-	sbcs	x11, x14, xzr           /* a[3].. */
-	stp	x9, x8, [x0, #32]
-	rev	x8, x10                 /* %v62 */
-	sbcs	x9, x15, xzr            /* a[4].. */
-	sbc	x10, x12, xzr           /* a[5].. */
-	rev	x11, x11                /* %v63 */
-	rev	x9, x9                  /* %v64 */
-	stp	x11, x8, [x0, #16]
+	sbc	x8, x8, xzr             /* a[1].. */
+	adds	x15, x9, x9, lsl #32    /* a[2]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x10, x10, x13           /* a[3].. */
+	lsl	x13, x15, #32           /* a[2]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x9, x10, x9             /* a[3]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x10, x9, x15, #32       /* (a[2]..).high        less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x16, x9, #32            /* (a[3]..).high */
+	adds	x17, x9, x13            /* a[3].. */
+	adcs	x7, x15, x10            /* a[2].. */
+	adcs	x6, x9, x16             /* a[3].. */
+	cset	x5, cs                  /* %v39 */
+	subs	xzr, x15, x13
+	sbcs	xzr, x17, x10
+	sbcs	x10, x7, x16            /* a[2].. */
+	sbcs	x13, x6, xzr            /* a[3].. */
+	sbc	x16, x5, xzr            /* %v42 */
+	subs	x10, x12, x10           /* a[4]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x12, x14, x13           /* a[5].. */
+	sbcs	x11, x11, x16           /* a[0].. */
+	extr	x13, x12, x10, #32      /* (a[4]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x8, x8, xzr             /* a[1]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x14, x15, xzr           /* a[2].. */
+	sbc	x9, x9, xzr             /* a[3].. */
+	adds	x15, x10, x10, lsl #32  /* a[4]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x12, x12, x13           /* a[5].. */
+	lsl	x13, x15, #32           /* a[4]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x10, x12, x10           /* a[5]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x12, x10, x15, #32      /* (a[4]..).high        less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x16, x10, #32           /* (a[5]..).high */
+	adds	x17, x10, x13           /* a[5].. */
+	adcs	x7, x15, x12            /* a[4].. */
+	adcs	x6, x10, x16            /* a[5].. */
+	cset	x5, cs                  /* %v59 */
+	subs	xzr, x15, x13
+	sbcs	xzr, x17, x12
+	sbcs	x12, x7, x16            /* a[4].. */
+	sbcs	x13, x6, xzr            /* a[5].. */
+	sbc	x16, x5, xzr            /* %v62 */
+	subs	x11, x11, x12           /* a[0]..               low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x8, x8, x13             /* a[1].. */
+	rev	x11, x11                /* %v69 */
+	sbcs	x12, x14, x16           /* a[2].. */
+	rev	x8, x8                  /* %v70 */
+	sbcs	x9, x9, xzr             /* a[3].. */
+	stp	x8, x11, [x0, #32]
+	rev	x8, x12                 /* %v71 */
+	sbcs	x11, x15, xzr           /* a[4].. */
+	sbc	x10, x10, xzr           /* a[5].. */
+	rev	x9, x9                  /* %v72 */
+	rev	x11, x11                /* %v73 */
+	stp	x9, x8, [x0, #16]
 	rev	x8, x10
-	stp	x8, x9, [x0]
+	stp	x8, x11, [x0]
 	ret
 	.cfi_endproc
 	SIZE(p384_to_bytes)
@@ -1515,7 +1527,7 @@ SYMBOL(p384_to_bytes):
  * returns a bit, 0 or 1
  * args    out in x0, s in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28 x30
+ * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28
  * stack   144 bytes
  */
 	.globl	SYMBOL(p384_from_bytes)
@@ -1524,8 +1536,7 @@ SYMBOL(p384_to_bytes):
 	.p2align	5
 SYMBOL(p384_from_bytes):
 	.cfi_startproc
-	paciasp
-	.cfi_negate_ra_state
+	bti	c
 	stp	x19, x20, [sp, #-144]!  /* save */
 	.cfi_def_cfa_offset 144
 	.cfi_offset x19, -144
@@ -1542,15 +1553,13 @@ SYMBOL(p384_from_bytes):
 	stp	x27, x28, [sp, #64]     /* save */
 	.cfi_offset x27, -80
 	.cfi_offset x28, -72
-	str	x30, [sp, #80]          /* save */
-	.cfi_offset x30, -64
 	ldp	x9, x8, [x1, #32]       /* s[4] */
+	ldp	x11, x10, [x1, #16]     /* s[2] */
+	ldp	x13, x12, [x1]          /* s[0] */
 	rev	x8, x8                  /* s0                   def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
 	rev	x9, x9                  /* s1 */
-	ldp	x11, x10, [x1, #16]     /* s[2] */
 	rev	x10, x10                /* s2 */
 	rev	x11, x11                /* s3 */
-	ldp	x13, x12, [x1]          /* s[0] */
 	rev	x12, x12                /* s4 */
 	rev	x13, x13                /* s5 */
 	mov	x14, #0xffffffff        /* 0xffffffff */
@@ -1578,192 +1587,196 @@ SYMBOL(p384_from_bytes):
 	umulh	x1, x10, x7             /* .hi */
 	mul	x19, x11, x7            /* .lo */
 	umulh	x20, x11, x7            /* .hi */
-	adds	x5, x4, x5              /* .lo.. */
-	mul	x4, x12, x7             /* .lo */
-	adcs	x3, x2, x3              /* .lo.. */
-	umulh	x2, x12, x7             /* .hi */
-	adcs	x1, x19, x1             /* .lo.. */
-	mul	x19, x13, x7            /* .lo */
-	adcs	x4, x4, x20             /* .lo.. */
+	mul	x21, x12, x7            /* .lo */
+	umulh	x22, x12, x7            /* .hi */
+	mul	x23, x13, x7            /* .lo */
 	umulh	x7, x13, x7             /* .hi */
-	adcs	x2, x19, x2             /* .lo.. */
-	lsl	x19, x8, #33            /* %v44 */
+	lsl	x24, x8, #33            /* %v44 */
+	adds	x5, x4, x5              /* .lo.. */
+	lsr	x4, x8, #31             /* %v45 */
+	adcs	x3, x2, x3              /* .lo.. */
+	lsl	x2, x9, #33             /* %v46 */
+	adcs	x1, x19, x1             /* .lo.. */
+	lsr	x19, x9, #31            /* %v47 */
+	adcs	x20, x21, x20           /* .lo.. */
+	lsl	x21, x10, #33           /* %v48 */
+	adcs	x22, x23, x22           /* .lo.. */
+	lsr	x23, x10, #31           /* %v49 */
 	adc	x7, x7, xzr             /* .hi.. */
-	lsr	x20, x8, #31            /* %v45 */
-	lsl	x21, x9, #33            /* %v46 */
-	lsr	x22, x9, #31            /* %v47 */
-	lsl	x23, x10, #33           /* %v48 */
-	lsr	x24, x10, #31           /* %v49 */
-	adds	x5, x5, x19             /* .lo.. */
+	adds	x5, x5, x24             /* .lo.. */
 	lsl	x25, x11, #33           /* %v50 */
-	adcs	x3, x3, x21             /* .lo.. */
+	adcs	x3, x3, x2              /* .lo.. */
 	lsr	x26, x11, #31           /* %v51 */
-	adcs	x1, x1, x23             /* .lo.. */
+	adcs	x1, x1, x21             /* .lo.. */
 	lsl	x27, x12, #33           /* %v52 */
-	adcs	x4, x4, x25             /* .lo.. */
+	adcs	x20, x20, x25           /* .lo.. */
 	lsr	x28, x12, #31           /* %v53 */
-	adcs	x2, x2, x27             /* .lo.. */
-	lsl	x30, x13, #33           /* %v54 */
-	adcs	x7, x7, x30             /* .hi.. */
-	lsr	x16, x13, #31           /* %v55 */
-	adc	x15, x16, xzr           /* %v62 */
-	adds	x3, x3, x20             /* .lo.. */
-	adcs	x1, x1, x22             /* .lo.. */
-	adcs	x4, x4, x24             /* .lo.. */
-	adcs	x2, x2, x26             /* .lo.. */
+	adcs	x22, x22, x27           /* .lo.. */
+	lsl	x16, x13, #33           /* %v54 */
+	adcs	x7, x7, x16             /* .hi.. */
+	lsr	x15, x13, #31           /* %v55 */
+	adc	x14, x15, xzr           /* %v62 */
+	adds	x3, x3, x4              /* .lo.. */
+	adcs	x1, x1, x19             /* .lo.. */
+	adcs	x20, x20, x23           /* .lo.. */
+	adcs	x22, x22, x26           /* .lo.. */
 	adcs	x7, x7, x28             /* .hi.. */
-	adc	x15, x15, xzr           /* %v68 */
-	mov	x14, #0xfffffffe00000000 /* 0xfffffffe00000000 */
-	str	x0, [sp, #88]           /* spill out */
-	mul	x0, x8, x14             /* .lo */
-	str	x17, [sp, #96]          /* spill carry */
-	umulh	x17, x8, x14            /* .hi */
-	str	x6, [sp, #104]          /* spill .lo */
-	mul	x6, x9, x14             /* .lo */
-	str	x5, [sp, #112]          /* spill .lo.. */
-	umulh	x5, x9, x14             /* .hi */
-	str	x9, [sp, #120]          /* spill %v20 */
-	mul	x9, x10, x14            /* .lo */
+	adc	x14, x14, xzr           /* %v68 */
+	str	x0, [sp, #80]           /* spill out */
+	mov	x0, #0xfffffffe00000000 /* 0xfffffffe00000000 */
+	str	x17, [sp, #88]          /* spill carry */
+	mul	x17, x8, x0             /* .lo */
+	str	x6, [sp, #96]           /* spill .lo */
+	umulh	x6, x8, x0              /* .hi */
+	str	x5, [sp, #104]          /* spill .lo.. */
+	mul	x5, x9, x0              /* .lo */
+	str	x9, [sp, #112]          /* spill %v20 */
+	umulh	x9, x9, x0              /* .hi */
+	str	x8, [sp, #120]          /* spill %v19 */
+	mul	x8, x10, x0             /* .lo */
 	str	x10, [sp, #128]         /* spill %v21 */
-	umulh	x10, x10, x14           /* .hi */
-	adds	x3, x3, x0              /* .lo.. */
-	mul	x0, x11, x14            /* .lo */
-	adcs	x6, x1, x6              /* .lo.. */
-	umulh	x1, x11, x14            /* .hi */
-	adcs	x9, x4, x9              /* .lo.. */
-	mul	x4, x12, x14            /* .lo */
-	adcs	x2, x2, x0              /* .lo.. */
-	umulh	x0, x12, x14            /* .hi */
-	adcs	x7, x7, x4              /* .hi.. */
-	mul	x4, x13, x14
-	adcs	x15, x15, x4            /* .lo.. */
-	umulh	x14, x13, x14
-	adc	x14, x14, xzr           /* .hi.. */
-	adds	x17, x6, x17            /* .lo.. */
-	adcs	x9, x9, x5              /* .lo.. */
-	adcs	x10, x2, x10            /* .lo.. */
-	adcs	x7, x7, x1              /* .hi.. */
-	adcs	x15, x15, x0            /* .lo.. */
-	adc	x14, x14, xzr           /* .hi.. */
-	adds	x17, x17, x19           /* .lo.. */
+	umulh	x10, x10, x0            /* .hi */
+	adds	x17, x3, x17            /* .lo.. */
+	mul	x3, x11, x0             /* .lo */
+	adcs	x5, x1, x5              /* .lo.. */
+	umulh	x1, x11, x0             /* .hi */
+	adcs	x8, x20, x8             /* .lo.. */
+	mul	x20, x12, x0            /* .lo */
+	adcs	x3, x22, x3             /* .lo.. */
+	umulh	x22, x12, x0            /* .hi */
+	adcs	x7, x7, x20             /* .hi.. */
+	mul	x20, x13, x0
+	adcs	x14, x14, x20           /* .lo.. */
+	umulh	x0, x13, x0
+	adc	x0, x0, xzr             /* .hi.. */
+	adds	x6, x5, x6              /* .lo.. */
+	adcs	x8, x8, x9              /* .lo.. */
+	adcs	x9, x3, x10             /* .lo.. */
+	adcs	x10, x7, x1             /* .hi.. */
+	adcs	x14, x14, x22           /* .lo.. */
+	adc	x7, x0, xzr             /* .hi.. */
+	adds	x6, x6, x24             /* .lo.. */
+	adcs	x8, x8, x2              /* .lo.. */
 	adcs	x9, x9, x21             /* .lo.. */
-	adcs	x10, x10, x23           /* .lo.. */
-	adcs	x7, x7, x25             /* .hi.. */
-	adcs	x15, x15, x27           /* .lo.. */
-	adcs	x14, x14, x30           /* .hi.. */
-	adc	x16, x16, xzr           /* %v101 */
-	adds	x9, x9, x20             /* .lo.. */
-	adcs	x10, x10, x22           /* .lo.. */
-	adcs	x7, x7, x24             /* .hi.. */
-	adcs	x15, x15, x26           /* .lo.. */
-	adcs	x14, x14, x28           /* .hi.. */
-	adc	x16, x16, xzr           /* %v107 */
-	adds	x8, x9, x8              /* .lo.. */
-	ldr	x9, [sp, #120]          /* reload %v20 */
-	adcs	x9, x10, x9             /* .lo.. */
-	ldr	x10, [sp, #128]         /* reload %v21 */
-	adcs	x10, x7, x10            /* .hi.. */
-	ldp	x6, x7, [sp, #104]      /* x6=.lo x7=.lo.. */
-	extr	x5, x7, x6, #32         /* .lo.high             q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adcs	x11, x15, x11           /* .lo..                return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
-	adcs	x12, x14, x12           /* .hi.. */
-	adcs	x13, x16, x13           /* %v113 */
+	adcs	x10, x10, x25           /* .hi.. */
+	adcs	x14, x14, x27           /* .lo.. */
+	adcs	x16, x7, x16            /* .hi.. */
+	ldr	x7, [sp, #120]          /* reload %v19 */
+	adc	x15, x15, xzr           /* %v101 */
+	adds	x8, x8, x4              /* .lo.. */
+	adcs	x9, x9, x19             /* .lo.. */
+	adcs	x10, x10, x23           /* .hi.. */
+	adcs	x14, x14, x26           /* .lo.. */
+	adcs	x16, x16, x28           /* .hi.. */
+	adc	x15, x15, xzr           /* %v107 */
+	adds	x8, x8, x7              /* .lo.. */
+	ldp	x5, x7, [sp, #96]       /* x5=.lo x7=.lo.. */
+	ldr	x3, [sp, #112]          /* reload %v20 */
+	extr	x4, x7, x5, #32         /* .lo.high             q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adcs	x9, x9, x3              /* .lo..                return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
+	ldr	x3, [sp, #128]          /* reload %v21 */
+	adcs	x10, x10, x3            /* .hi.. */
+	adcs	x11, x14, x11           /* .lo.. */
+	adcs	x12, x16, x12           /* .hi.. */
+	adcs	x13, x15, x13           /* %v113 */
 	cset	x14, cs                 /* carry */
-	adds	x15, x6, x6, lsl #32    /* .lo..                q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x16, x7, x5             /* .lo.. */
-	subs	xzr, xzr, x15           /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x16, x16, x6            /* .lo..                q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x5, x15, x16            /* .lo..                part = ((q << 64) - q).split(96)[1] */
-	sbc	x4, x16, xzr            /* .lo.. */
-	extr	x5, x4, x5, #32         /* .lo...high */
-	lsr	x4, x4, #32             /* .lo...high */
-	adds	x5, x15, x5             /* .lo..                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x4, x16, x4             /* .lo.. */
-	cset	x2, cs                  /* %v125 */
-	subs	xzr, x6, x15
-	sbcs	xzr, x7, x16
-	sbcs	x7, x3, x5              /* .lo.. */
-	sbcs	x17, x17, x4            /* .lo.. */
-	sbcs	x8, x8, x2              /* .lo.. */
-	extr	x6, x17, x7, #32        /* .lo...high           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x9, x9, xzr             /* .lo..                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
+	adds	x15, x5, x5, lsl #32    /* .lo..                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x16, x7, x4             /* .lo.. */
+	lsl	x7, x15, #32            /* .lo..<<              less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x16, x16, x5            /* .lo..                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x5, x16, x15, #32       /* (.lo..).high         less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x4, x16, #32            /* (.lo..).high */
+	adds	x3, x16, x7             /* .lo.. */
+	adcs	x2, x15, x5             /* .lo.. */
+	adcs	x1, x16, x4             /* .lo.. */
+	cset	x0, cs                  /* %v125 */
+	subs	xzr, x15, x7
+	sbcs	xzr, x3, x5
+	sbcs	x7, x2, x4              /* .lo.. */
+	sbcs	x5, x1, xzr             /* .lo.. */
+	sbc	x4, x0, xzr             /* %v128 */
+	subs	x17, x17, x7            /* .lo..                low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x7, x6, x5              /* .lo.. */
+	sbcs	x8, x8, x4              /* .lo.. */
+	extr	x6, x7, x17, #32        /* (.lo..).high         q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x9, x9, xzr             /* .lo..                low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x15, x15, xzr           /* .lo.. */
 	sbc	x16, x16, xzr           /* .lo.. */
-	adds	x5, x7, x7, lsl #32     /* .lo..                q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x6, x17, x6             /* .lo.. */
-	subs	xzr, xzr, x5            /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x6, x6, x7              /* .lo..                q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x4, x5, x6              /* .lo..                part = ((q << 64) - q).split(96)[1] */
-	sbc	x3, x6, xzr             /* .lo.. */
-	extr	x4, x3, x4, #32         /* .lo...high */
-	lsr	x3, x3, #32             /* .lo...high */
-	adds	x4, x5, x4              /* .lo..                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x3, x6, x3              /* .lo.. */
-	cset	x2, cs                  /* %v142 */
-	subs	xzr, x7, x5
-	sbcs	xzr, x17, x6
-	sbcs	x8, x8, x4              /* .lo.. */
-	sbcs	x9, x9, x3              /* .lo.. */
-	sbcs	x15, x15, x2            /* .lo.. */
-	extr	x17, x9, x8, #32        /* .lo...high           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x16, x16, xzr           /* .lo..                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	sbcs	x7, x5, xzr             /* .lo.. */
-	sbc	x6, x6, xzr             /* .lo.. */
-	adds	x5, x8, x8, lsl #32     /* .lo..                q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x17, x9, x17            /* .lo.. */
-	subs	xzr, xzr, x5            /*                      part = ((q << 64) - q).split(96)[1] */
-	add	x17, x17, x8            /* .lo..                q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x4, x5, x17             /* .lo..                part = ((q << 64) - q).split(96)[1] */
-	sbc	x3, x17, xzr            /* .lo.. */
-	extr	x4, x3, x4, #32         /* .lo...high */
-	lsr	x3, x3, #32             /* .lo...high */
-	adds	x4, x5, x4              /* .lo..                low = (low + (q << 384) - (q + (q + part << 128))).split(128)[1] */
-	adcs	x3, x17, x3             /* .lo.. */
-	cset	x2, cs                  /* %v159 */
-	subs	xzr, x8, x5
-	sbcs	xzr, x9, x17
-	sbcs	x8, x15, x4             /* .lo.. */
-	sbcs	x9, x16, x3             /* .lo.. */
-	sbcs	x15, x7, x2             /* .lo.. */
-	sbcs	x16, x6, xzr            /* .lo.. */
-	sbcs	x7, x5, xzr             /* .lo.. */
+	adds	x5, x17, x17, lsl #32   /* .lo..                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x7, x7, x6              /* .lo.. */
+	lsl	x6, x5, #32             /* .lo..<<              less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x17, x7, x17            /* .lo..                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x7, x17, x5, #32        /* (.lo..).high         less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x4, x17, #32            /* (.lo..).high */
+	adds	x3, x17, x6             /* .lo.. */
+	adcs	x2, x5, x7              /* .lo.. */
+	adcs	x1, x17, x4             /* .lo.. */
+	cset	x0, cs                  /* %v145 */
+	subs	xzr, x5, x6
+	sbcs	xzr, x3, x7
+	sbcs	x7, x2, x4              /* .lo.. */
+	sbcs	x6, x1, xzr             /* .lo.. */
+	sbc	x4, x0, xzr             /* %v148 */
+	subs	x8, x8, x7              /* .lo..                low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x9, x9, x6              /* .lo.. */
+	sbcs	x15, x15, x4            /* .lo.. */
+	extr	x7, x9, x8, #32         /* (.lo..).high         q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x16, x16, xzr           /* .lo..                low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x6, x5, xzr             /* .lo.. */
 	sbc	x17, x17, xzr           /* .lo.. */
-	cmp	x14, #1                 /*                      return (low + high).reduce_once(P) */
-	cset	x14, cs                 /* %v166 */
-	adds	x8, x8, x10             /* .lo.. */
-	adcs	x9, x9, x11             /* .lo.. */
-	adcs	x10, x15, x12           /* .lo.. */
-	adcs	x11, x16, x13           /* .lo.. */
-	adcs	x12, x7, x14            /* .lo.. */
-	adcs	x13, x17, xzr           /* .lo.. */
-	cset	x14, cs                 /* %v173 */
+	adds	x5, x8, x8, lsl #32     /* .lo..                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x9, x9, x7              /* .lo.. */
+	lsl	x7, x5, #32             /* .lo..<<              less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x8, x9, x8              /* .lo..                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x9, x8, x5, #32         /* (.lo..).high         less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x4, x8, #32             /* (.lo..).high */
+	adds	x3, x8, x7              /* .lo.. */
+	adcs	x2, x5, x9              /* .lo.. */
+	adcs	x1, x8, x4              /* .lo.. */
+	cset	x0, cs                  /* %v165 */
+	subs	xzr, x5, x7
+	sbcs	xzr, x3, x9
+	sbcs	x9, x2, x4              /* .lo.. */
+	sbcs	x7, x1, xzr             /* .lo.. */
+	sbc	x4, x0, xzr             /* %v168 */
+	subs	x9, x15, x9             /* .lo..                low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x15, x16, x7            /* .lo.. */
+	sbcs	x16, x6, x4             /* .lo.. */
+	sbcs	x17, x17, xzr           /* .lo.. */
+	sbcs	x7, x5, xzr             /* .lo.. */
+	sbc	x8, x8, xzr             /* .lo.. */
+	adds	x9, x9, x10             /* .lo..                return (low + high).reduce_once(P) */
+	adcs	x10, x15, x11           /* .lo.. */
+	adcs	x11, x16, x12           /* .lo.. */
+	adcs	x12, x17, x13           /* .lo.. */
+	adcs	x13, x7, x14            /* .lo.. */
+	adcs	x8, x8, xzr             /* .lo.. */
+	cset	x14, cs                 /* %v181 */
 	mov	x15, #0xffffffff
-	subs	x15, x8, x15            /* .lo.. */
+	subs	x15, x9, x15            /* .lo.. */
 	mov	x16, #0xffffffff00000000
-	sbcs	x16, x9, x16            /* .lo.. */
+	sbcs	x16, x10, x16           /* .lo.. */
 	movn	x17, #1
-	sbcs	x17, x10, x17           /* .lo.. */
-	adcs	x7, x11, xzr            /* .lo.. */
-	adcs	x6, x12, xzr            /* .lo.. */
-	adcs	x5, x13, xzr            /* .lo.. */
+	sbcs	x17, x11, x17           /* .lo.. */
+	adcs	x7, x12, xzr            /* .lo.. */
+	adcs	x6, x13, xzr            /* .lo.. */
+	adcs	x5, x8, xzr             /* .lo.. */
 	sbcs	xzr, x14, xzr
-	csel	x8, x8, x15, cc         /* %v180 */
-	csel	x9, x9, x16, cc         /* %v181 */
-	csel	x10, x10, x17, cc       /* %v182 */
-	csel	x11, x11, x7, cc        /* %v183 */
-	csel	x12, x12, x6, cc        /* %v184 */
-	csel	x13, x13, x5, cc        /* %v185 */
-	ldr	x14, [sp, #96]          /* reload carry */
+	ldr	x14, [sp, #88]          /* reload carry */
+	csel	x9, x9, x15, cc         /* %v188 */
+	ldr	x15, [sp, #80]          /* out */
+	csel	x10, x10, x16, cc       /* %v189 */
+	csel	x11, x11, x17, cc       /* %v190 */
+	csel	x12, x12, x7, cc        /* %v191 */
+	csel	x13, x13, x6, cc        /* %v192 */
+	csel	x8, x8, x5, cc          /* %v193 */
 	cmp	x14, #1                 /*                      return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
-	cset	x14, cc                 /* %v186 */
-	ldr	x15, [sp, #88]          /* out */
-	stp	x8, x9, [x15]           /*                      def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
-	stp	x10, x11, [x15, #16]
-	movz	x8, #1
-	sub	x0, x8, x14             /* %v187                return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
-	stp	x12, x13, [x15, #32]    /*                      def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
-	ldr	x30, [sp, #80]          /* restore */
-	.cfi_restore x30
+	cset	x14, cc                 /* %v194 */
+	stp	x9, x10, [x15]          /*                      def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
+	stp	x11, x12, [x15, #16]
+	movz	x9, #1
+	sub	x0, x9, x14             /* %v195                return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
+	stp	x13, x8, [x15, #32]     /*                      def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
 	ldp	x27, x28, [sp, #64]     /* restore */
 	.cfi_restore x27
 	.cfi_restore x28
@@ -1780,8 +1793,6 @@ SYMBOL(p384_from_bytes):
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
-	autiasp
-	.cfi_negate_ra_state
 	ret
 	.cfi_endproc
 	SIZE(p384_from_bytes)
@@ -1807,9 +1818,9 @@ SYMBOL(p384_from_bytes):
 SYMBOL(p384_select):
 	.cfi_startproc
 	bti	c
-	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x3]          /* b[1] */
+	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v17 */
 	csel	x9, x9, x11, cs         /* %v18 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
@@ -1848,9 +1859,9 @@ SYMBOL(p384_select):
 SYMBOL(p384_lookup):
 	.cfi_startproc
 	bti	c
-	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x8, x9, [x1, #48]       /* x8=table[6] x9=table[7] */
 	ldp	x10, x11, [x1]          /* table[1] */
+	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v100                return pick(bit, a, b) */
 	csel	x9, x9, x11, cs         /* %v101 */
 	ldp	x10, x11, [x1, #64]     /* x10=table[8] x11=table[9] */
@@ -1861,8 +1872,8 @@ SYMBOL(p384_lookup):
 	ldp	x14, x15, [x1, #32]     /* table[5] */
 	csel	x12, x12, x14, cs       /* %v104 */
 	csel	x13, x13, x15, cs       /* %v105 */
-	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x14, x15, [x1, #96]     /* table[13] */
+	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v106                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v107 */
 	ldp	x14, x15, [x1, #112]    /* table[15] */
@@ -1871,8 +1882,8 @@ SYMBOL(p384_lookup):
 	ldp	x14, x15, [x1, #128]    /* table[17] */
 	csel	x12, x14, x12, cs       /* %v110 */
 	csel	x13, x15, x13, cs       /* %v111 */
-	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x14, x15, [x1, #144]    /* table[19] */
+	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v112                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v113 */
 	ldp	x14, x15, [x1, #160]    /* table[21] */
@@ -1881,8 +1892,8 @@ SYMBOL(p384_lookup):
 	ldp	x14, x15, [x1, #176]    /* table[23] */
 	csel	x12, x14, x12, cs       /* %v116 */
 	csel	x13, x15, x13, cs       /* %v117 */
-	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x14, x15, [x1, #192]    /* table[25] */
+	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v118                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v119 */
 	ldp	x14, x15, [x1, #208]    /* table[27] */
@@ -1891,8 +1902,8 @@ SYMBOL(p384_lookup):
 	ldp	x14, x15, [x1, #224]    /* table[29] */
 	csel	x12, x14, x12, cs       /* %v122 */
 	csel	x13, x15, x13, cs       /* %v123 */
-	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x14, x15, [x1, #240]    /* table[31] */
+	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v124                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v125 */
 	ldp	x14, x15, [x1, #256]    /* table[33] */
@@ -1901,8 +1912,8 @@ SYMBOL(p384_lookup):
 	ldp	x14, x15, [x1, #272]    /* table[35] */
 	csel	x12, x14, x12, cs       /* %v128 */
 	csel	x13, x15, x13, cs       /* %v129 */
-	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x14, x15, [x1, #288]    /* table[37] */
+	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v130                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v131 */
 	ldp	x14, x15, [x1, #304]    /* table[39] */
@@ -1911,8 +1922,8 @@ SYMBOL(p384_lookup):
 	ldp	x14, x15, [x1, #320]    /* table[41] */
 	csel	x12, x14, x12, cs       /* %v134 */
 	csel	x13, x15, x13, cs       /* %v135 */
-	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x14, x15, [x1, #336]    /* table[43] */
+	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v136                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v137 */
 	ldp	x14, x15, [x1, #352]    /* table[45] */
@@ -1921,8 +1932,8 @@ SYMBOL(p384_lookup):
 	ldp	x14, x15, [x1, #368]    /* table[47] */
 	csel	x12, x14, x12, cs       /* %v140 */
 	csel	x13, x15, x13, cs       /* %v141 */
-	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x14, x15, [x1, #384]    /* table[49] */
+	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v142                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v143 */
 	ldp	x14, x15, [x1, #400]    /* table[51] */
@@ -1931,8 +1942,8 @@ SYMBOL(p384_lookup):
 	ldp	x14, x15, [x1, #416]    /* table[53] */
 	csel	x12, x14, x12, cs       /* %v146 */
 	csel	x13, x15, x13, cs       /* %v147 */
-	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x14, x15, [x1, #432]    /* table[55] */
+	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v148                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v149 */
 	ldp	x14, x15, [x1, #448]    /* table[57] */
@@ -1941,19 +1952,19 @@ SYMBOL(p384_lookup):
 	ldp	x14, x15, [x1, #464]    /* table[59] */
 	csel	x12, x14, x12, cs       /* %v152 */
 	csel	x13, x15, x13, cs       /* %v153 */
-	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x14, x15, [x1, #480]    /* table[61] */
+	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v154                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v155 */
 	ldp	x14, x15, [x1, #496]    /* table[63] */
 	csel	x10, x14, x10, cs       /* %v156 */
-	csel	x11, x15, x11, cs       /* %v157 */
 	ldr	x14, [x1, #512]         /* table[64] */
+	csel	x11, x15, x11, cs       /* %v157 */
 	csel	x12, x14, x12, cs       /* %v158 */
 	ldr	x14, [x1, #520]         /* table[65] */
 	csel	x13, x14, x13, cs       /* %v159 */
-	subs	xzr, x2, #11            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldr	x14, [x1, #528]         /* table[66] */
+	subs	xzr, x2, #11            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v160                return pick(bit, a, b) */
 	ldr	x14, [x1, #536]         /* table[67] */
 	csel	x9, x14, x9, cs         /* %v161 */
@@ -1965,8 +1976,8 @@ SYMBOL(p384_lookup):
 	csel	x12, x14, x12, cs       /* %v164 */
 	ldr	x14, [x1, #568]         /* table[71] */
 	csel	x13, x14, x13, cs       /* %v165 */
-	subs	xzr, x2, #12            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldr	x14, [x1, #576]         /* table[72] */
+	subs	xzr, x2, #12            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v166                return pick(bit, a, b) */
 	ldr	x14, [x1, #584]         /* table[73] */
 	csel	x9, x14, x9, cs         /* %v167 */
@@ -1978,8 +1989,8 @@ SYMBOL(p384_lookup):
 	csel	x12, x14, x12, cs       /* %v170 */
 	ldr	x14, [x1, #616]         /* table[77] */
 	csel	x13, x14, x13, cs       /* %v171 */
-	subs	xzr, x2, #13            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldr	x14, [x1, #624]         /* table[78] */
+	subs	xzr, x2, #13            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v172                return pick(bit, a, b) */
 	ldr	x14, [x1, #632]         /* table[79] */
 	csel	x9, x14, x9, cs         /* %v173 */
@@ -1991,8 +2002,8 @@ SYMBOL(p384_lookup):
 	csel	x12, x14, x12, cs       /* %v176 */
 	ldr	x14, [x1, #664]         /* table[83] */
 	csel	x13, x14, x13, cs       /* %v177 */
-	subs	xzr, x2, #14            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldr	x14, [x1, #672]         /* table[84] */
+	subs	xzr, x2, #14            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v178                return pick(bit, a, b) */
 	ldr	x14, [x1, #680]         /* table[85] */
 	csel	x9, x14, x9, cs         /* %v179 */
@@ -2004,8 +2015,8 @@ SYMBOL(p384_lookup):
 	csel	x12, x14, x12, cs       /* %v182 */
 	ldr	x14, [x1, #712]         /* table[89] */
 	csel	x13, x14, x13, cs       /* %v183 */
-	subs	xzr, x2, #15            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldr	x14, [x1, #720]         /* table[90] */
+	subs	xzr, x2, #15            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v184                return pick(bit, a, b) */
 	ldr	x14, [x1, #728]         /* table[91] */
 	csel	x9, x14, x9, cs         /* %v185 */
@@ -2112,7 +2123,7 @@ SYMBOL(p384_equal):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20
- * stack   352 bytes, with what it calls
+ * stack   336 bytes, with what it calls
  */
 	.globl	SYMBOL(p384_invert)
 	HIDDEN(p384_invert)
@@ -2267,7 +2278,7 @@ SYMBOL(p384_invert):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20 x21
- * stack   320 bytes, with what it calls
+ * stack   304 bytes, with what it calls
  */
 	.globl	SYMBOL(p384_sqrt)
 	HIDDEN(p384_sqrt)

@@ -67,20 +67,20 @@ SYMBOL(p521_9x58_carry):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
+	ldp	x17, x16, [x1, #56]     /* x17=a[7] x16=a[8] */
 	and	x10, x8, #0x3ffffffffffffff /* a[0].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	and	x11, x9, #0x3ffffffffffffff /* a[1].low */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	and	x14, x12, #0x3ffffffffffffff /* a[2].low */
 	and	x15, x13, #0x3ffffffffffffff /* a[3].low */
-	ldp	x17, x16, [x1, #56]     /* x17=a[7] x16=a[8] */
 	add	x10, x10, x16, lsr #57  /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	add	x8, x11, x8, lsr #58    /* a[1].low.. */
 	add	x9, x14, x9, lsr #58    /* a[2].low.. */
 	add	x11, x15, x12, lsr #58  /* a[3].low.. */
 	ldp	x12, x14, [x1, #32]     /* x12=a[4] x14=a[5] */
+	ldr	x6, [x1, #48]           /* a[6] */
 	and	x15, x12, #0x3ffffffffffffff /* a[4].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	and	x7, x14, #0x3ffffffffffffff /* a[5].low */
-	ldr	x6, [x1, #48]           /* a[6] */
 	and	x5, x6, #0x3ffffffffffffff /* a[6].low */
 	and	x4, x17, #0x3ffffffffffffff /* a[7].low */
 	add	x13, x15, x13, lsr #58  /* a[4].low..           return [low[k] + high[k - 1] for k in range(9)] */
@@ -137,22 +137,22 @@ SYMBOL(p521_9x58_mul):
 	str	x30, [sp, #80]          /* save */
 	.cfi_offset x30, -32
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	lsl	x10, x8, #4             /* a[0]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	ldp	x11, x12, [x2]          /* x11=b[0] x12=b[1] */
+	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
+	ldp	x5, x4, [x2, #32]       /* x5=b[4] x4=b[5] */
+	ldp	x20, x21, [x2, #48]     /* x20=b[6] x21=b[7] */
+	ldr	x24, [x2, #64]          /* b[8] */
+	lsl	x10, x8, #4             /* a[0]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	mul	x13, x9, x11            /* a1b0.lo              sums[k] += x * (n * y) */
 	umulh	x14, x10, x11           /* a[0]<<*b[0].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	umulh	x15, x10, x12           /* a[0]<<*b[1].hi */
-	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
 	umulh	x7, x10, x16            /* a[0]<<*b[2].hi */
 	umulh	x6, x10, x17            /* a[0]<<*b[3].hi */
-	ldp	x5, x4, [x2, #32]       /* x5=b[4] x4=b[5] */
 	umulh	x3, x10, x5             /* a[0]<<*b[4].hi */
 	umulh	x19, x10, x4            /* a[0]<<*b[5].hi */
-	ldp	x20, x21, [x2, #48]     /* x20=b[6] x21=b[7] */
 	umulh	x22, x10, x20           /* a[0]<<*b[6].hi */
 	umulh	x23, x10, x21           /* a[0]<<*b[7].hi */
 	madd	x13, x8, x12, x13       /* a0b1.lo..            sums[k] += x * (n * y) */
-	ldr	x24, [x2, #64]          /* b[8] */
 	umulh	x10, x10, x24           /* a[0]<<*b[8].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	mul	x2, x9, x12             /*                      sums[k] += x * (n * y) */
 	madd	x2, x8, x16, x2         /* a0b2.lo.. */
@@ -436,25 +436,25 @@ SYMBOL(p521_9x58_mul):
 	add	x14, x14, x5, lsr #2    /* a[0]<<*b[6].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
 	sub	x10, x0, x10, lsl #60   /* a0b8.lo..            rest = sums[k] - (highs[k + 1] << 60) */
 	add	x5, x0, x7, lsl #2      /* a0b8.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	and	x8, x8, #0x3ffffffffffffff /* a0b0.lo...low */
-	and	x13, x13, #0x3ffffffffffffff /* a0b1.lo...low */
-	and	x4, x4, #0x3ffffffffffffff /* a0b2.lo...low */
-	and	x3, x3, #0x3ffffffffffffff /* a0b3.lo...low */
-	and	x2, x2, #0x3ffffffffffffff /* a0b4.lo...low */
+	and	x8, x8, #0x3ffffffffffffff /* (a0b0.lo..).low */
+	and	x13, x13, #0x3ffffffffffffff /* (a0b1.lo..).low */
+	and	x4, x4, #0x3ffffffffffffff /* (a0b2.lo..).low */
+	and	x3, x3, #0x3ffffffffffffff /* (a0b3.lo..).low */
+	and	x2, x2, #0x3ffffffffffffff /* (a0b4.lo..).low */
 	add	x10, x7, x10, lsr #2    /* a[0]<<*b[7].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	add	x13, x13, x6, lsr #56   /* a0b1.lo...low..      return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x9, x4, x9, lsr #56     /* a0b2.lo...low.. */
-	add	x11, x3, x11, lsr #56   /* a0b3.lo...low.. */
-	add	x12, x2, x12, lsr #56   /* a0b4.lo...low.. */
-	and	x7, x1, #0x3ffffffffffffff /* a0b5.lo...low        limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x8, x8, x10, lsr #55    /* a0b0.lo...low..      return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x10, x7, x15, lsr #56   /* a0b5.lo...low.. */
-	and	x15, x19, #0x3ffffffffffffff /* a0b6.lo...low        limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	and	x7, x20, #0x3ffffffffffffff /* a0b7.lo...low */
-	add	x15, x15, x16, lsr #56  /* a0b6.lo...low..      return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x16, x7, x17, lsr #56   /* a0b7.lo...low.. */
+	add	x13, x13, x6, lsr #56   /* (a0b1.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x9, x4, x9, lsr #56     /* (a0b2.lo..).low.. */
+	add	x11, x3, x11, lsr #56   /* (a0b3.lo..).low.. */
+	add	x12, x2, x12, lsr #56   /* (a0b4.lo..).low.. */
+	and	x7, x1, #0x3ffffffffffffff /* (a0b5.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x8, x8, x10, lsr #55    /* (a0b0.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x10, x7, x15, lsr #56   /* (a0b5.lo..).low.. */
+	and	x15, x19, #0x3ffffffffffffff /* (a0b6.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	and	x7, x20, #0x3ffffffffffffff /* (a0b7.lo..).low */
+	add	x15, x15, x16, lsr #56  /* (a0b6.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x16, x7, x17, lsr #56   /* (a0b7.lo..).low.. */
 	and	x17, x5, #0x1ffffffffffffff /*                      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x14, x17, x14, lsr #56  /* a0b8.lo...low..      return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x14, x17, x14, lsr #56  /* (a0b8.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
 	ldr	x17, [sp, #88]          /* out */
 	stp	x8, x13, [x17]
 	stp	x9, x11, [x17, #16]
@@ -524,15 +524,15 @@ SYMBOL(p521_9x58_sqr):
 	str	x30, [sp, #80]          /* save */
 	.cfi_offset x30, -32
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
+	ldp	x16, x17, [x1, #32]     /* x16=a[4] x17=a[5] */
+	ldp	x5, x4, [x1, #48]       /* x5=a[6] x4=a[7] */
 	lsl	x10, x8, #1             /* a0x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
 	lsl	x11, x9, #1             /* a1x2 */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	lsl	x14, x12, #1            /* a2x2 */
 	lsl	x15, x13, #1            /* a3x2 */
-	ldp	x16, x17, [x1, #32]     /* x16=a[4] x17=a[5] */
 	lsl	x7, x16, #1             /* a4x2 */
 	lsl	x6, x17, #1             /* a5x2 */
-	ldp	x5, x4, [x1, #48]       /* x5=a[6] x4=a[7] */
 	lsl	x3, x5, #1              /* a6x2 */
 	lsl	x2, x4, #1              /* a7x2 */
 	lsl	x19, x8, #4             /* a[0]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
@@ -636,6 +636,7 @@ SYMBOL(p521_9x58_sqr):
 	lsl	x24, x28, #4            /* a[7]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	umulh	x28, x24, x10
 	add	x26, x26, x28           /* a[4]<<*a3x2.hi.. */
+	ldr	x30, [sp, #96]          /* reload a[2]<<*a[2].hi.. */
 	umulh	x28, x24, x11
 	add	x27, x27, x28           /* a[4]<<*a[4].hi.. */
 	umulh	x28, x24, x14
@@ -648,7 +649,6 @@ SYMBOL(p521_9x58_sqr):
 	add	x5, x5, x28             /* a[2]<<*a1x2.hi.. */
 	lsl	x11, x11, #1            /* a1x2x2               sums[k] += x * (n * y) */
 	umulh	x28, x24, x3            /* a[7]<<*a6x2x2.hi     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	ldr	x30, [sp, #96]          /* reload a[2]<<*a[2].hi.. */
 	add	x28, x30, x28           /* a[2]<<*a[2].hi.. */
 	umulh	x24, x24, x2
 	add	x0, x0, x24             /* a[3]<<*a2x2.hi.. */
@@ -710,27 +710,27 @@ SYMBOL(p521_9x58_sqr):
 	add	x5, x5, x1, lsr #2      /* a[3]<<*a[3].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
 	sub	x10, x16, x10, lsl #60  /* a4a4.lo..            rest = sums[k] - (highs[k + 1] << 60) */
 	add	x16, x16, x3, lsl #2    /* a4a4.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	and	x8, x8, #0x3ffffffffffffff /* a0a0.lo...low */
-	and	x9, x9, #0x3ffffffffffffff /* a1a0x2.lo...low */
-	and	x1, x0, #0x3ffffffffffffff /* a1a1.lo...low */
+	and	x8, x8, #0x3ffffffffffffff /* (a0a0.lo..).low */
+	and	x9, x9, #0x3ffffffffffffff /* (a1a0x2.lo..).low */
+	and	x1, x0, #0x3ffffffffffffff /* (a1a1.lo..).low */
 	add	x10, x3, x10, lsr #2    /* a[4]<<*a3x2.hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	add	x9, x9, x2, lsr #56     /* a1a0x2.lo...low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x11, x1, x11, lsr #56   /* a1a1.lo...low.. */
+	add	x9, x9, x2, lsr #56     /* (a1a0x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x11, x1, x11, lsr #56   /* (a1a1.lo..).low.. */
 	and	x3, x19, #0x3ffffffffffffff /*                      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x14, x3, x14, lsr #56   /* a2a1x2.lo...low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x8, x8, x10, lsr #55    /* a0a0.lo...low.. */
-	and	x10, x12, #0x3ffffffffffffff /* a2a2.lo...low        limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	and	x12, x20, #0x3ffffffffffffff /* a3a2x2.lo...low */
-	and	x13, x13, #0x3ffffffffffffff /* a3a3.lo...low */
-	add	x10, x10, x15, lsr #56  /* a2a2.lo...low..      return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x12, x12, x17, lsr #56  /* a3a2x2.lo...low.. */
-	add	x13, x13, x7, lsr #56   /* a3a3.lo...low.. */
-	and	x15, x4, #0x3ffffffffffffff /*                      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x15, x15, x6, lsr #56   /* a4a3x2.lo...low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
-	and	x16, x16, #0x1ffffffffffffff /* a4a4.lo...low        limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x14, x3, x14, lsr #56   /* (a2a1x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x8, x8, x10, lsr #55    /* (a0a0.lo..).low.. */
+	and	x10, x12, #0x3ffffffffffffff /* (a2a2.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	and	x12, x20, #0x3ffffffffffffff /* (a3a2x2.lo..).low */
+	and	x13, x13, #0x3ffffffffffffff /* (a3a3.lo..).low */
+	add	x10, x10, x15, lsr #56  /* (a2a2.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x12, x12, x17, lsr #56  /* (a3a2x2.lo..).low.. */
 	ldr	x17, [sp, #88]          /* out */
+	add	x13, x13, x7, lsr #56   /* (a3a3.lo..).low.. */
+	and	x15, x4, #0x3ffffffffffffff /*                      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x15, x15, x6, lsr #56   /* (a4a3x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
+	and	x16, x16, #0x1ffffffffffffff /* (a4a4.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
 	stp	x8, x9, [x17]           /*                      return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x8, x16, x5, lsr #56    /* a4a4.lo...low.. */
+	add	x8, x16, x5, lsr #56    /* (a4a4.lo..).low.. */
 	stp	x11, x14, [x17, #16]
 	stp	x10, x12, [x17, #32]
 	stp	x13, x15, [x17, #48]
@@ -916,6 +916,7 @@ LOCAL(square_n_loop3):
 	lsl	x15, x15, #4            /* s7<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	umulh	x24, x15, x17
 	add	x24, x26, x24           /* s4<<*s3x2.hi.. */
+	ldr	x28, [sp, #112]         /* reload s2<<*s2.hi.. */
 	umulh	x26, x15, x7
 	add	x26, x27, x26           /* s4<<*s4.hi.. */
 	umulh	x27, x15, x6
@@ -928,7 +929,6 @@ LOCAL(square_n_loop3):
 	add	x14, x14, x27           /* s2<<*s1x2.hi.. */
 	lsl	x7, x7, #1              /* s1x2x2               sums[k] += x * (n * y) */
 	umulh	x27, x15, x1            /* s7<<*s6x2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	ldr	x28, [sp, #112]         /* reload s2<<*s2.hi.. */
 	add	x27, x28, x27           /* s2<<*s2.hi.. */
 	umulh	x15, x15, x0
 	add	x15, x2, x15            /* s3<<*s2x2.hi.. */
@@ -990,26 +990,26 @@ LOCAL(square_n_loop3):
 	add	x4, x4, x10, lsr #2     /* s3<<*s3.hi..         carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
 	sub	x10, x12, x17, lsl #60  /* s4s4.lo..            rest = sums[k] - (highs[k + 1] << 60) */
 	add	x17, x12, x3, lsl #2    /* s4s4.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	and	x8, x8, #0x3ffffffffffffff /* s0s0.lo...low */
-	and	x9, x9, #0x3ffffffffffffff /* s1s0x2.lo...low */
-	and	x11, x0, #0x3ffffffffffffff /* s1s1.lo...low */
+	and	x8, x8, #0x3ffffffffffffff /* (s0s0.lo..).low */
+	and	x9, x9, #0x3ffffffffffffff /* (s1s0x2.lo..).low */
+	and	x11, x0, #0x3ffffffffffffff /* (s1s1.lo..).low */
 	add	x12, x3, x10, lsr #2    /* s4<<*s3x2.hi..       carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	add	x9, x9, x2, lsr #56     /* s1s0x2.lo...low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x10, x11, x7, lsr #56   /* s1s1.lo...low.. */
+	add	x9, x9, x2, lsr #56     /* (s1s0x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x10, x11, x7, lsr #56   /* (s1s1.lo..).low.. */
 	and	x11, x19, #0x3ffffffffffffff /*                      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x11, x11, x13, lsr #56  /* s2s1x2.lo...low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x8, x8, x12, lsr #55    /* s0s0.lo...low.. */
-	and	x12, x20, #0x3ffffffffffffff /* s2s2.lo...low        limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	and	x13, x1, #0x3ffffffffffffff /* s3s2x2.lo...low */
-	and	x7, x21, #0x3ffffffffffffff /* s3s3.lo...low */
-	add	x12, x12, x6, lsr #56   /* s2s2.lo...low..      return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x13, x13, x14, lsr #56  /* s3s2x2.lo...low.. */
-	add	x14, x7, x5, lsr #56    /* s3s3.lo...low.. */
-	and	x16, x16, #0x3ffffffffffffff /*                      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x15, x16, x15, lsr #56  /* s4s3x2.lo...low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
-	and	x16, x17, #0x1ffffffffffffff /*                      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x16, x16, x4, lsr #56   /* s4s4.lo...low..      return [limbs[k] + carries[k - 1] for k in range(9)] */
 	ldr	x2, [sp, #96]           /* n */
+	add	x11, x11, x13, lsr #56  /* (s2s1x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x8, x8, x12, lsr #55    /* (s0s0.lo..).low.. */
+	and	x12, x20, #0x3ffffffffffffff /* (s2s2.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	and	x13, x1, #0x3ffffffffffffff /* (s3s2x2.lo..).low */
+	and	x7, x21, #0x3ffffffffffffff /* (s3s3.lo..).low */
+	add	x12, x12, x6, lsr #56   /* (s2s2.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x13, x13, x14, lsr #56  /* (s3s2x2.lo..).low.. */
+	add	x14, x7, x5, lsr #56    /* (s3s3.lo..).low.. */
+	and	x16, x16, #0x3ffffffffffffff /*                      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x15, x16, x15, lsr #56  /* (s4s3x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
+	and	x16, x17, #0x1ffffffffffffff /*                      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x16, x16, x4, lsr #56   /* (s4s4.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
 	sub	x2, x2, #1              /* n */
 	cbnz	x2, LOCAL(square_n_loop3)
 	b	LOCAL(square_n_join2)
@@ -1092,68 +1092,68 @@ SYMBOL(p521_9x58_mul_small):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	mul	x10, x2, x8             /* ca0.lo               return rippled([c * limb for limb in a]) */
 	umulh	x8, x2, x8              /* ca0.hi */
 	mul	x11, x2, x9             /* ca1.lo               limb, carry = (column + carry).split(width) */
 	umulh	x9, x2, x9              /* ca1.hi */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	mul	x14, x2, x12            /* ca2.lo */
 	umulh	x12, x2, x12            /* ca2.hi */
 	extr	x8, x8, x10, #58        /* ca0.lo.high */
 	mul	x15, x2, x13            /* ca3.lo */
 	umulh	x13, x2, x13            /* ca3.hi */
 	adds	x8, x8, x11             /* ca0.lo.high.. */
-	adc	x9, x9, xzr
-	extr	x9, x9, x8, #58         /* ca0.lo.high...high */
 	ldp	x11, x16, [x1, #32]     /* x11=a[4] x16=a[5] */
+	adc	x9, x9, xzr
+	extr	x9, x9, x8, #58         /* (ca0.lo.high..).high */
 	mul	x17, x2, x11            /* ca4.lo */
 	umulh	x11, x2, x11            /* ca4.hi */
-	adds	x9, x9, x14             /* ca0.lo.high...high.. */
+	adds	x9, x9, x14             /* (ca0.lo.high..).high.. */
 	adc	x12, x12, xzr
-	extr	x12, x12, x9, #58       /* ca0.lo.high...high...high */
+	extr	x12, x12, x9, #58       /* ((ca0.lo.high..).high..).high */
 	mul	x14, x2, x16            /* ca5.lo */
 	umulh	x16, x2, x16            /* ca5.hi */
-	adds	x12, x12, x15           /* ca0.lo.high...high...high.. */
-	adc	x13, x13, xzr
-	extr	x13, x13, x12, #58      /* ca0.lo.high...high...high...high */
+	adds	x12, x12, x15           /* ((ca0.lo.high..).high..).high.. */
 	ldp	x15, x7, [x1, #48]      /* x15=a[6] x7=a[7] */
+	adc	x13, x13, xzr
+	extr	x13, x13, x12, #58      /* (((ca0.lo.high..).high..).high..).high */
 	mul	x6, x2, x15             /* ca6.lo */
 	umulh	x15, x2, x15            /* ca6.hi */
-	adds	x13, x13, x17           /* ca0.lo.high...high...high...high.. */
+	adds	x13, x13, x17           /* (((ca0.lo.high..).high..).high..).high.. */
 	adc	x11, x11, xzr
-	extr	x11, x11, x13, #58      /* ca0.lo.high...high...high...high...high */
+	extr	x11, x11, x13, #58      /* ((((ca0.lo.high..).high..).high..).high..).high */
 	mul	x17, x2, x7             /* ca7.lo */
 	umulh	x7, x2, x7              /* ca7.hi */
-	adds	x11, x11, x14           /* ca0.lo.high...high...high...high...high.. */
+	adds	x11, x11, x14           /* ((((ca0.lo.high..).high..).high..).high..).high.. */
 	adc	x14, x16, xzr
-	extr	x14, x14, x11, #58      /* ca0.lo.high...high...high...high...high...high */
 	ldr	x16, [x1, #64]          /* a[8] */
+	extr	x14, x14, x11, #58      /* (((((ca0.lo.high..).high..).high..).high..).high..).high */
 	mul	x5, x2, x16             /* ca8.lo */
 	umulh	x16, x2, x16            /* ca8.hi */
-	adds	x14, x14, x6            /* ca0.lo.high...high...high...high...high...high.. */
+	adds	x14, x14, x6            /* (((((ca0.lo.high..).high..).high..).high..).high..).high.. */
 	adc	x15, x15, xzr
-	extr	x15, x15, x14, #58      /* ca0.lo.high...high...high...high...high...high...high */
+	extr	x15, x15, x14, #58      /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).high */
 	and	x10, x10, #0x3ffffffffffffff /* ca0.lo.low */
-	and	x8, x8, #0x3ffffffffffffff /* ca0.lo.high...low */
-	adds	x15, x15, x17           /* ca0.lo.high...high...high...high...high...high...high.. */
+	and	x8, x8, #0x3ffffffffffffff /* (ca0.lo.high..).low */
+	adds	x15, x15, x17           /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).high.. */
 	adc	x17, x7, xzr
-	extr	x17, x17, x15, #58      /* ca0.lo.high...high...high...high...high...high...high...high */
-	and	x9, x9, #0x3ffffffffffffff /* ca0.lo.high...high...low */
-	adds	x17, x17, x5            /* ca0.lo.high...high...high...high...high...high...high...high.. */
+	extr	x17, x17, x15, #58      /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high */
+	and	x9, x9, #0x3ffffffffffffff /* ((ca0.lo.high..).high..).low */
+	adds	x17, x17, x5            /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high.. */
 	adc	x16, x16, xzr           /* ca8.hi.. */
-	and	x12, x12, #0x3ffffffffffffff /* ca0.lo.high...high...high...low */
-	extr	x16, x16, x17, #57      /* ca0.lo.high...high...high...high...high...high...high...high...high */
+	and	x12, x12, #0x3ffffffffffffff /* (((ca0.lo.high..).high..).high..).low */
+	extr	x16, x16, x17, #57      /* ((((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high..).high */
 	stp	x9, x12, [x0, #16]      /*                      limbs[1] += carry */
-	and	x9, x13, #0x3ffffffffffffff /* ca0.lo.high...high...high...high...low limb, carry = (column + carry).split(width) */
+	and	x9, x13, #0x3ffffffffffffff /* ((((ca0.lo.high..).high..).high..).high..).low limb, carry = (column + carry).split(width) */
 	add	x10, x10, x16           /* ca0.lo.low..         limbs[0], carry = (limbs[0] + carry).split(58) */
-	and	x11, x11, #0x3ffffffffffffff /* ca0.lo.high...high...high...high...high...low limb, carry = (column + carry).split(width) */
-	add	x8, x8, x10, lsr #58    /* ca0.lo.high...low..  limbs[1] += carry */
-	and	x10, x10, #0x3ffffffffffffff /* ca0.lo.low...low     limbs[0], carry = (limbs[0] + carry).split(58) */
+	and	x11, x11, #0x3ffffffffffffff /* (((((ca0.lo.high..).high..).high..).high..).high..).low limb, carry = (column + carry).split(width) */
+	add	x8, x8, x10, lsr #58    /* (ca0.lo.high..).low.. limbs[1] += carry */
+	and	x10, x10, #0x3ffffffffffffff /* (ca0.lo.low..).low   limbs[0], carry = (limbs[0] + carry).split(58) */
 	stp	x9, x11, [x0, #32]      /*                      limbs[1] += carry */
 	and	x9, x14, #0x3ffffffffffffff /*                      limb, carry = (column + carry).split(width) */
 	str	x9, [x0, #48]           /*                      limbs[1] += carry */
 	stp	x10, x8, [x0]
-	and	x8, x15, #0x3ffffffffffffff /* ca0.lo.high...high...high...high...high...high...high...low limb, carry = (column + carry).split(width) */
+	and	x8, x15, #0x3ffffffffffffff /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).low limb, carry = (column + carry).split(width) */
 	and	x9, x17, #0x1ffffffffffffff
 	stp	x8, x9, [x0, #56]       /*                      limbs[1] += carry */
 	ret
@@ -1195,8 +1195,8 @@ SYMBOL(p521_9x58_add):
 	ldp	x14, x15, [x1, #48]     /* x14=a[6] x15=a[7] */
 	ldp	x16, x17, [x2, #48]     /* b[7] */
 	add	x14, x14, x16           /* a[6].. */
-	add	x15, x15, x17           /* a[7].. */
 	ldr	x16, [x1, #64]          /* a[8] */
+	add	x15, x15, x17           /* a[7].. */
 	ldr	x17, [x2, #64]          /* b[8] */
 	add	x16, x16, x17           /* a[8].. */
 	stp	x8, x9, [x0]
@@ -1229,22 +1229,22 @@ SYMBOL(p521_9x58_sub):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x11, x12, [x1, #16]     /* a[3] */
+	ldp	x13, x14, [x2]          /* b[1] */
 	mov	x10, #0x7fffffffffffffe /* 0x7fffffffffffffe */
 	add	x8, x8, x10             /* a[0]..               return [x + 2 * m - y for x, m, y in zip(a, modulus, b)] */
 	add	x9, x9, x10             /* a[1].. */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
 	add	x11, x11, x10           /* a[2].. */
 	add	x12, x12, x10           /* a[3].. */
-	ldp	x13, x14, [x2]          /* b[1] */
 	sub	x8, x8, x13             /* a[0].. */
 	sub	x9, x9, x14             /* a[1].. */
 	ldp	x13, x14, [x2, #16]     /* b[3] */
 	sub	x11, x11, x13           /* a[2].. */
 	sub	x12, x12, x14           /* a[3].. */
 	ldp	x13, x14, [x1, #32]     /* a[5] */
+	ldp	x15, x16, [x1, #48]     /* a[7] */
 	add	x13, x13, x10           /* a[4].. */
 	add	x14, x14, x10           /* a[5].. */
-	ldp	x15, x16, [x1, #48]     /* a[7] */
 	add	x15, x15, x10           /* a[6].. */
 	add	x10, x16, x10           /* a[7].. */
 	ldp	x16, x17, [x2, #32]     /* b[5] */
@@ -1252,8 +1252,8 @@ SYMBOL(p521_9x58_sub):
 	sub	x14, x14, x17           /* a[5].. */
 	ldp	x16, x17, [x2, #48]     /* b[7] */
 	sub	x15, x15, x16           /* a[6].. */
-	sub	x10, x10, x17           /* a[7].. */
 	ldr	x16, [x1, #64]          /* a[8] */
+	sub	x10, x10, x17           /* a[7].. */
 	mov	x17, #0x3fffffffffffffe
 	add	x16, x16, x17           /* a[8].. */
 	ldr	x17, [x2, #64]          /* b[8] */
@@ -1287,21 +1287,21 @@ SYMBOL(p521_9x58_sub):
 SYMBOL(p521_9x58_neg):
 	.cfi_startproc
 	bti	c
-	mov	x8, #0x7fffffffffffffe  /* 0x7fffffffffffffe */
 	ldp	x9, x10, [x1]           /* a[1] */
+	ldp	x11, x12, [x1, #16]     /* a[3] */
+	ldp	x13, x14, [x1, #32]     /* a[5] */
+	ldp	x15, x16, [x1, #48]     /* a[7] */
+	ldr	x17, [x1, #64]          /* a[8] */
+	mov	x8, #0x7fffffffffffffe  /* 0x7fffffffffffffe */
 	sub	x9, x8, x9              /* a[0]..               return [2 * m - x for m, x in zip(modulus, a)] */
 	sub	x10, x8, x10            /* a[1].. */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
 	sub	x11, x8, x11            /* a[2].. */
 	sub	x12, x8, x12            /* a[3].. */
-	ldp	x13, x14, [x1, #32]     /* a[5] */
 	sub	x13, x8, x13            /* a[4].. */
 	sub	x14, x8, x14            /* a[5].. */
-	ldp	x15, x16, [x1, #48]     /* a[7] */
 	sub	x15, x8, x15            /* a[6].. */
 	sub	x8, x8, x16             /* a[7].. */
 	mov	x16, #0x3fffffffffffffe /* 0x3fffffffffffffe */
-	ldr	x17, [x1, #64]          /* a[8] */
 	sub	x16, x16, x17           /* a[8].. */
 	stp	x9, x10, [x0]
 	stp	x11, x12, [x0, #16]
@@ -1332,20 +1332,20 @@ SYMBOL(p521_9x58_canon):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
+	ldp	x17, x16, [x1, #56]     /* x17=a[7] x16=a[8] */
 	and	x10, x8, #0x3ffffffffffffff /* a[0].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	and	x11, x9, #0x3ffffffffffffff /* a[1].low */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	and	x14, x12, #0x3ffffffffffffff /* a[2].low */
 	and	x15, x13, #0x3ffffffffffffff /* a[3].low */
-	ldp	x17, x16, [x1, #56]     /* x17=a[7] x16=a[8] */
 	add	x10, x10, x16, lsr #57  /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	add	x8, x11, x8, lsr #58    /* a[1].low.. */
 	add	x9, x14, x9, lsr #58    /* a[2].low.. */
 	add	x11, x15, x12, lsr #58  /* a[3].low.. */
 	ldp	x12, x14, [x1, #32]     /* x12=a[4] x14=a[5] */
+	ldr	x6, [x1, #48]           /* a[6] */
 	and	x15, x12, #0x3ffffffffffffff /* a[4].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	and	x7, x14, #0x3ffffffffffffff /* a[5].low */
-	ldr	x6, [x1, #48]           /* a[6] */
 	and	x5, x6, #0x3ffffffffffffff /* a[6].low */
 	and	x4, x17, #0x3ffffffffffffff /* a[7].low */
 	add	x13, x15, x13, lsr #58  /* a[4].low..           return [low[k] + high[k - 1] for k in range(9)] */
@@ -1353,31 +1353,31 @@ SYMBOL(p521_9x58_canon):
 	add	x14, x5, x14, lsr #58   /* a[6].low.. */
 	add	x15, x4, x6, lsr #58    /* a[7].low.. */
 	and	x16, x16, #0x1ffffffffffffff /* a[8].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	lsr	x7, x8, #6              /* a[1].low...high      x = fe.element(carried(limbs)).value */
+	lsr	x7, x8, #6              /* (a[1].low..).high    x = fe.element(carried(limbs)).value */
 	adds	x8, x10, x8, lsl #58    /* a[0].low.. */
-	lsr	x10, x9, #12            /* a[2].low...high */
+	lsr	x10, x9, #12            /* (a[2].low..).high */
 	add	x16, x16, x17, lsr #58  /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	lsr	x17, x11, #18           /* a[3].low...high      x = fe.element(carried(limbs)).value */
-	lsr	x6, x13, #24            /* a[4].low...high */
-	lsr	x5, x12, #30            /* a[5].low...high */
+	lsr	x17, x11, #18           /* (a[3].low..).high    x = fe.element(carried(limbs)).value */
+	lsr	x6, x13, #24            /* (a[4].low..).high */
+	lsr	x5, x12, #30            /* (a[5].low..).high */
 	adc	x7, x7, xzr
-	adds	x9, x7, x9, lsl #52     /* a[1].low...high.. */
-	lsr	x7, x14, #36            /* a[6].low...high */
+	adds	x9, x7, x9, lsl #52     /* (a[1].low..).high.. */
+	lsr	x7, x14, #36            /* (a[6].low..).high */
 	adc	x10, x10, xzr
-	adds	x10, x10, x11, lsl #46  /* a[2].low...high.. */
-	lsr	x11, x15, #42           /* a[7].low...high */
+	adds	x10, x10, x11, lsl #46  /* (a[2].low..).high.. */
+	lsr	x11, x15, #42           /* (a[7].low..).high */
 	adc	x17, x17, xzr
-	adds	x13, x17, x13, lsl #40  /* a[3].low...high.. */
-	lsr	x17, x16, #48           /* a[8].low...high */
+	adds	x13, x17, x13, lsl #40  /* (a[3].low..).high.. */
+	lsr	x17, x16, #48           /* (a[8].low..).high */
 	adc	x6, x6, xzr
-	adds	x12, x6, x12, lsl #34   /* a[4].low...high.. */
+	adds	x12, x6, x12, lsl #34   /* (a[4].low..).high.. */
 	adc	x6, x5, xzr
-	adds	x14, x6, x14, lsl #28   /* a[5].low...high.. */
+	adds	x14, x6, x14, lsl #28   /* (a[5].low..).high.. */
 	adc	x7, x7, xzr
-	adds	x15, x7, x15, lsl #22   /* a[6].low...high.. */
+	adds	x15, x7, x15, lsl #22   /* (a[6].low..).high.. */
 	adc	x11, x11, xzr
-	adds	x11, x11, x16, lsl #16  /* a[7].low...high.. */
-	adc	x16, x17, xzr           /* a[8].low...high.. */
+	adds	x11, x11, x16, lsl #16  /* (a[7].low..).high.. */
+	adc	x16, x17, xzr           /* (a[8].low..).high.. */
 	adds	xzr, x8, #1             /*                      q = (x + 1).split(521)[1] */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x10, xzr
@@ -1386,35 +1386,35 @@ SYMBOL(p521_9x58_canon):
 	adcs	xzr, x14, xzr
 	adcs	xzr, x15, xzr
 	adcs	xzr, x11, xzr
-	adc	x17, x16, xzr           /* a[8].low...high.. */
+	adc	x17, x16, xzr           /* (a[8].low..).high.. */
 	adds	x8, x8, x17, lsr #9     /* a[0].low..           return x + q - (q << 521) */
-	and	x17, x17, #0xfffffffffffffe00 /* a[8].low...high...low */
-	adcs	x9, x9, xzr             /* a[1].low...high.. */
-	adcs	x10, x10, xzr           /* a[2].low...high.. */
-	extr	x7, x9, x8, #58         /* a[0].low...high      def canon(a: full) -> canonical: */
-	adcs	x13, x13, xzr           /* a[3].low...high..    return x + q - (q << 521) */
-	extr	x9, x10, x9, #52        /* a[1].low...high...high def canon(a: full) -> canonical: */
-	adcs	x12, x12, xzr           /* a[4].low...high..    return x + q - (q << 521) */
-	extr	x10, x13, x10, #46      /* a[2].low...high...high def canon(a: full) -> canonical: */
-	adcs	x14, x14, xzr           /* a[5].low...high..    return x + q - (q << 521) */
-	extr	x13, x12, x13, #40      /* a[3].low...high...high def canon(a: full) -> canonical: */
-	adcs	x15, x15, xzr           /* a[6].low...high..    return x + q - (q << 521) */
-	extr	x12, x14, x12, #34      /* a[4].low...high...high def canon(a: full) -> canonical: */
-	adcs	x11, x11, xzr           /* a[7].low...high..    return x + q - (q << 521) */
-	extr	x14, x15, x14, #28      /* a[5].low...high...high def canon(a: full) -> canonical: */
-	adc	x16, x16, xzr           /* a[8].low...high..    return x + q - (q << 521) */
-	extr	x15, x11, x15, #22      /* a[6].low...high...high def canon(a: full) -> canonical: */
-	and	x8, x8, #0x3ffffffffffffff /* a[0].low...low */
-	sub	x16, x16, x17           /* a[8].low...high..    return x + q - (q << 521) */
-	and	x17, x7, #0x3ffffffffffffff /* a[0].low...high.low  def canon(a: full) -> canonical: */
-	and	x9, x9, #0x3ffffffffffffff /* a[1].low...high...high.low */
-	extr	x11, x16, x11, #16      /* a[7].low...high...high */
+	and	x17, x17, #0xfffffffffffffe00 /* ((a[8].low..).high..).low */
+	adcs	x9, x9, xzr             /* (a[1].low..).high.. */
+	adcs	x10, x10, xzr           /* (a[2].low..).high.. */
+	extr	x7, x9, x8, #58         /* (a[0].low..).high    def canon(a: full) -> canonical: */
+	adcs	x13, x13, xzr           /* (a[3].low..).high..  return x + q - (q << 521) */
+	extr	x9, x10, x9, #52        /* ((a[1].low..).high..).high def canon(a: full) -> canonical: */
+	adcs	x12, x12, xzr           /* (a[4].low..).high..  return x + q - (q << 521) */
+	extr	x10, x13, x10, #46      /* ((a[2].low..).high..).high def canon(a: full) -> canonical: */
+	adcs	x14, x14, xzr           /* (a[5].low..).high..  return x + q - (q << 521) */
+	extr	x13, x12, x13, #40      /* ((a[3].low..).high..).high def canon(a: full) -> canonical: */
+	adcs	x15, x15, xzr           /* (a[6].low..).high..  return x + q - (q << 521) */
+	extr	x12, x14, x12, #34      /* ((a[4].low..).high..).high def canon(a: full) -> canonical: */
+	adcs	x11, x11, xzr           /* (a[7].low..).high..  return x + q - (q << 521) */
+	extr	x14, x15, x14, #28      /* ((a[5].low..).high..).high def canon(a: full) -> canonical: */
+	adc	x16, x16, xzr           /* (a[8].low..).high..  return x + q - (q << 521) */
+	extr	x15, x11, x15, #22      /* ((a[6].low..).high..).high def canon(a: full) -> canonical: */
+	and	x8, x8, #0x3ffffffffffffff /* (a[0].low..).low */
+	sub	x16, x16, x17           /* (a[8].low..).high..  return x + q - (q << 521) */
+	and	x17, x7, #0x3ffffffffffffff /* (a[0].low..).high.low def canon(a: full) -> canonical: */
+	and	x9, x9, #0x3ffffffffffffff /* ((a[1].low..).high..).high.low */
+	extr	x11, x16, x11, #16      /* ((a[7].low..).high..).high */
 	stp	x8, x17, [x0]
 	and	x8, x10, #0x3ffffffffffffff
 	stp	x9, x8, [x0, #16]
-	and	x8, x13, #0x3ffffffffffffff /* a[3].low...high...high.low */
-	and	x9, x12, #0x3ffffffffffffff /* a[4].low...high...high.low */
-	and	x10, x14, #0x3ffffffffffffff /* a[5].low...high...high.low */
+	and	x8, x13, #0x3ffffffffffffff /* ((a[3].low..).high..).high.low */
+	and	x9, x12, #0x3ffffffffffffff /* ((a[4].low..).high..).high.low */
+	and	x10, x14, #0x3ffffffffffffff /* ((a[5].low..).high..).high.low */
 	stp	x8, x9, [x0, #32]
 	and	x8, x15, #0x3ffffffffffffff
 	stp	x10, x8, [x0, #48]
@@ -1443,20 +1443,20 @@ SYMBOL(p521_9x58_to_bytes):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
+	ldp	x17, x16, [x1, #56]     /* x17=a[7] x16=a[8] */
 	and	x10, x8, #0x3ffffffffffffff /* a[0].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	and	x11, x9, #0x3ffffffffffffff /* a[1].low */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	and	x14, x12, #0x3ffffffffffffff /* a[2].low */
 	and	x15, x13, #0x3ffffffffffffff /* a[3].low */
-	ldp	x17, x16, [x1, #56]     /* x17=a[7] x16=a[8] */
 	add	x10, x10, x16, lsr #57  /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	add	x8, x11, x8, lsr #58    /* a[1].low.. */
 	add	x9, x14, x9, lsr #58    /* a[2].low.. */
 	add	x11, x15, x12, lsr #58  /* a[3].low.. */
 	ldp	x12, x14, [x1, #32]     /* x12=a[4] x14=a[5] */
+	ldr	x6, [x1, #48]           /* a[6] */
 	and	x15, x12, #0x3ffffffffffffff /* a[4].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	and	x7, x14, #0x3ffffffffffffff /* a[5].low */
-	ldr	x6, [x1, #48]           /* a[6] */
 	and	x5, x6, #0x3ffffffffffffff /* a[6].low */
 	and	x4, x17, #0x3ffffffffffffff /* a[7].low */
 	add	x13, x15, x13, lsr #58  /* a[4].low..           return [low[k] + high[k - 1] for k in range(9)] */
@@ -1464,31 +1464,31 @@ SYMBOL(p521_9x58_to_bytes):
 	add	x14, x5, x14, lsr #58   /* a[6].low.. */
 	add	x15, x4, x6, lsr #58    /* a[7].low.. */
 	and	x16, x16, #0x1ffffffffffffff /* a[8].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	lsr	x7, x8, #6              /* a[1].low...high      x = fe.element(carried(limbs)).value */
+	lsr	x7, x8, #6              /* (a[1].low..).high    x = fe.element(carried(limbs)).value */
 	adds	x8, x10, x8, lsl #58    /* a[0].low.. */
-	lsr	x10, x9, #12            /* a[2].low...high */
+	lsr	x10, x9, #12            /* (a[2].low..).high */
 	add	x16, x16, x17, lsr #58  /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	lsr	x17, x11, #18           /* a[3].low...high      x = fe.element(carried(limbs)).value */
-	adc	x7, x7, xzr             /* a[1].low...high.. */
-	lsr	x6, x13, #24            /* a[4].low...high */
-	adds	x9, x7, x9, lsl #52     /* a[1].low...high.. */
-	adc	x10, x10, xzr           /* a[2].low...high.. */
-	lsr	x7, x12, #30            /* a[5].low...high */
-	adds	x10, x10, x11, lsl #46  /* a[2].low...high.. */
-	adc	x11, x17, xzr           /* a[3].low...high.. */
-	lsr	x17, x14, #36           /* a[6].low...high */
-	adds	x11, x11, x13, lsl #40  /* a[3].low...high.. */
-	adc	x13, x6, xzr            /* a[4].low...high.. */
-	lsr	x6, x15, #42            /* a[7].low...high */
-	adds	x12, x13, x12, lsl #34  /* a[4].low...high.. */
-	adc	x13, x7, xzr            /* a[5].low...high.. */
-	lsr	x7, x16, #48            /* a[8].low...high */
-	adds	x13, x13, x14, lsl #28  /* a[5].low...high.. */
+	lsr	x17, x11, #18           /* (a[3].low..).high    x = fe.element(carried(limbs)).value */
+	adc	x7, x7, xzr             /* (a[1].low..).high.. */
+	lsr	x6, x13, #24            /* (a[4].low..).high */
+	adds	x9, x7, x9, lsl #52     /* (a[1].low..).high.. */
+	adc	x10, x10, xzr           /* (a[2].low..).high.. */
+	lsr	x7, x12, #30            /* (a[5].low..).high */
+	adds	x10, x10, x11, lsl #46  /* (a[2].low..).high.. */
+	adc	x11, x17, xzr           /* (a[3].low..).high.. */
+	lsr	x17, x14, #36           /* (a[6].low..).high */
+	adds	x11, x11, x13, lsl #40  /* (a[3].low..).high.. */
+	adc	x13, x6, xzr            /* (a[4].low..).high.. */
+	lsr	x6, x15, #42            /* (a[7].low..).high */
+	adds	x12, x13, x12, lsl #34  /* (a[4].low..).high.. */
+	adc	x13, x7, xzr            /* (a[5].low..).high.. */
+	lsr	x7, x16, #48            /* (a[8].low..).high */
+	adds	x13, x13, x14, lsl #28  /* (a[5].low..).high.. */
 	adc	x14, x17, xzr
-	adds	x14, x14, x15, lsl #22  /* a[6].low...high.. */
+	adds	x14, x14, x15, lsl #22  /* (a[6].low..).high.. */
 	adc	x15, x6, xzr
-	adds	x15, x15, x16, lsl #16  /* a[7].low...high.. */
-	adc	x16, x7, xzr            /* a[8].low...high.. */
+	adds	x15, x15, x16, lsl #16  /* (a[7].low..).high.. */
+	adc	x16, x7, xzr            /* (a[8].low..).high.. */
 	adds	xzr, x8, #1             /*                      q = (x + 1).split(521)[1] */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x10, xzr
@@ -1497,25 +1497,25 @@ SYMBOL(p521_9x58_to_bytes):
 	adcs	xzr, x13, xzr
 	adcs	xzr, x14, xzr
 	adcs	xzr, x15, xzr
-	adc	x17, x16, xzr           /* a[8].low...high.. */
+	adc	x17, x16, xzr           /* (a[8].low..).high.. */
 	adds	x8, x8, x17, lsr #9     /* a[0].low..           return x + q - (q << 521) */
-	adcs	x9, x9, xzr             /* a[1].low...high.. */
-	adcs	x10, x10, xzr           /* a[2].low...high.. */
-	and	x17, x17, #0xfffffffffffffe00 /* a[8].low...high...low */
-	adcs	x11, x11, xzr           /* a[3].low...high.. */
-	adcs	x12, x12, xzr           /* a[4].low...high.. */
-	adcs	x13, x13, xzr           /* a[5].low...high.. */
+	adcs	x9, x9, xzr             /* (a[1].low..).high.. */
+	adcs	x10, x10, xzr           /* (a[2].low..).high.. */
+	and	x17, x17, #0xfffffffffffffe00 /* ((a[8].low..).high..).low */
+	adcs	x11, x11, xzr           /* (a[3].low..).high.. */
+	adcs	x12, x12, xzr           /* (a[4].low..).high.. */
+	adcs	x13, x13, xzr           /* (a[5].low..).high.. */
 	rev	x8, x8                  /* %v67 */
-	adcs	x14, x14, xzr           /* a[6].low...high.. */
+	adcs	x14, x14, xzr           /* (a[6].low..).high.. */
 	stur	x8, [x0, #58]
-	adcs	x8, x15, xzr            /* a[7].low...high.. */
+	adcs	x8, x15, xzr            /* (a[7].low..).high.. */
 	rev	x9, x9                  /* %v68 */
-	adc	x15, x16, xzr           /* a[8].low...high.. */
+	adc	x15, x16, xzr           /* (a[8].low..).high.. */
 	stur	x9, [x0, #50]
 	rev	x9, x10                 /* %v69 */
-	sub	x10, x15, x17           /* a[8].low...high.. */
+	sub	x10, x15, x17           /* (a[8].low..).high.. */
 	stur	x9, [x0, #42]
-	extr	x9, x10, x8, #16        /* a[7].low...high...high */
+	extr	x9, x10, x8, #16        /* ((a[7].low..).high..).high */
 	rev	x10, x11                /* %v70 */
 	rev	x11, x12                /* %v71 */
 	rev	x12, x13                /* %v72 */
@@ -1557,6 +1557,7 @@ SYMBOL(p521_9x58_from_bytes):
 	rev	x8, x8                  /* s0                   def from_bytes(s: Bytes(66, "big")) -> tuple[canonical, Bit]: */
 	ldur	x9, [x1, #50]           /* s[50..] */
 	rev	x9, x9                  /* s1 */
+	ldr	x16, [x1]               /* s[0] */
 	ldur	x10, [x1, #42]          /* s[42..] */
 	rev	x10, x10                /* s2 */
 	ldur	x11, [x1, #34]          /* s[34..] */
@@ -1569,7 +1570,6 @@ SYMBOL(p521_9x58_from_bytes):
 	rev	x14, x14                /* s6 */
 	ldur	x15, [x1, #2]           /* s[2..] */
 	rev	x15, x15                /* s7 */
-	ldr	x16, [x1]               /* s[0] */
 	rev	x16, x16                /* s8 */
 	adds	xzr, x8, #1             /*                      beyond = s.value.at_least(P) */
 	lsr	x16, x16, #48           /* s8                   def from_bytes(s: Bytes(66, "big")) -> tuple[canonical, Bit]: */
@@ -1641,9 +1641,9 @@ SYMBOL(p521_9x58_from_bytes):
 SYMBOL(p521_9x58_select):
 	.cfi_startproc
 	bti	c
-	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x3]          /* b[1] */
+	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v23 */
 	csel	x9, x9, x11, cs         /* %v24 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
@@ -1657,8 +1657,8 @@ SYMBOL(p521_9x58_select):
 	ldp	x14, x15, [x2, #48]     /* x14=a[6] x15=a[7] */
 	ldp	x16, x17, [x3, #48]     /* b[7] */
 	csel	x14, x14, x16, cs       /* %v29 */
-	csel	x15, x15, x17, cs       /* %v30 */
 	ldr	x16, [x2, #64]          /* a[8] */
+	csel	x15, x15, x17, cs       /* %v30 */
 	ldr	x17, [x3, #64]          /* b[8] */
 	csel	x16, x16, x17, cs       /* %v31 */
 	stp	x8, x9, [x0]
@@ -1692,9 +1692,9 @@ SYMBOL(p521_9x58_select):
 SYMBOL(p521_9x58_lookup):
 	.cfi_startproc
 	bti	c
-	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x9, x8, [x1, #64]       /* x9=table[8] x8=table[9] */
 	ldp	x10, x11, [x1]          /* table[1] */
+	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v148                return pick(bit, a, b) */
 	ldp	x10, x12, [x1, #80]     /* table[11] */
 	csel	x10, x10, x11, cs       /* %v149 */
@@ -1711,8 +1711,8 @@ SYMBOL(p521_9x58_lookup):
 	ldp	x16, x7, [x1, #128]     /* table[17] */
 	csel	x16, x16, x17, cs       /* %v155 */
 	csel	x9, x7, x9, cs          /* %v156 */
-	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x17, x7, [x1, #144]     /* table[19] */
+	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x17, x8, cs         /* %v157                return pick(bit, a, b) */
 	csel	x10, x7, x10, cs        /* %v158 */
 	ldp	x17, x7, [x1, #160]     /* table[21] */
@@ -1740,8 +1740,8 @@ SYMBOL(p521_9x58_lookup):
 	ldp	x17, x7, [x1, #272]     /* table[35] */
 	csel	x16, x17, x16, cs       /* %v173 */
 	csel	x9, x7, x9, cs          /* %v174 */
-	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x17, x7, [x1, #288]     /* table[37] */
+	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x17, x8, cs         /* %v175                return pick(bit, a, b) */
 	csel	x10, x7, x10, cs        /* %v176 */
 	ldp	x17, x7, [x1, #304]     /* table[39] */
@@ -1769,8 +1769,8 @@ SYMBOL(p521_9x58_lookup):
 	ldp	x17, x7, [x1, #416]     /* table[53] */
 	csel	x16, x17, x16, cs       /* %v191 */
 	csel	x9, x7, x9, cs          /* %v192 */
-	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldp	x17, x7, [x1, #432]     /* table[55] */
+	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x17, x8, cs         /* %v193                return pick(bit, a, b) */
 	csel	x10, x7, x10, cs        /* %v194 */
 	ldp	x17, x7, [x1, #448]     /* table[57] */
@@ -1784,9 +1784,9 @@ SYMBOL(p521_9x58_lookup):
 	csel	x16, x7, x16, cs        /* %v200 */
 	ldp	x17, x7, [x1, #496]     /* table[63] */
 	csel	x9, x17, x9, cs         /* %v201 */
+	ldr	x17, [x1, #512]         /* table[64] */
 	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x7, x8, cs          /* %v202                return pick(bit, a, b) */
-	ldr	x17, [x1, #512]         /* table[64] */
 	csel	x10, x17, x10, cs       /* %v203 */
 	ldr	x17, [x1, #520]         /* table[65] */
 	csel	x11, x17, x11, cs       /* %v204 */
@@ -1802,8 +1802,8 @@ SYMBOL(p521_9x58_lookup):
 	csel	x16, x17, x16, cs       /* %v209 */
 	ldr	x17, [x1, #568]         /* table[71] */
 	csel	x9, x17, x9, cs         /* %v210 */
-	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldr	x17, [x1, #576]         /* table[72] */
+	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x17, x8, cs         /* %v211                return pick(bit, a, b) */
 	ldr	x17, [x1, #584]         /* table[73] */
 	csel	x10, x17, x10, cs       /* %v212 */
@@ -1821,8 +1821,8 @@ SYMBOL(p521_9x58_lookup):
 	csel	x16, x17, x16, cs       /* %v218 */
 	ldr	x17, [x1, #640]         /* table[80] */
 	csel	x9, x17, x9, cs         /* %v219 */
-	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldr	x17, [x1, #648]         /* table[81] */
+	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x17, x8, cs         /* %v220                return pick(bit, a, b) */
 	ldr	x17, [x1, #656]         /* table[82] */
 	csel	x10, x17, x10, cs       /* %v221 */
@@ -1840,8 +1840,8 @@ SYMBOL(p521_9x58_lookup):
 	csel	x16, x17, x16, cs       /* %v227 */
 	ldr	x17, [x1, #712]         /* table[89] */
 	csel	x9, x17, x9, cs         /* %v228 */
-	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldr	x17, [x1, #720]         /* table[90] */
+	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x17, x8, cs         /* %v229                return pick(bit, a, b) */
 	ldr	x17, [x1, #728]         /* table[91] */
 	csel	x10, x17, x10, cs       /* %v230 */
@@ -1859,8 +1859,8 @@ SYMBOL(p521_9x58_lookup):
 	csel	x16, x17, x16, cs       /* %v236 */
 	ldr	x17, [x1, #784]         /* table[98] */
 	csel	x9, x17, x9, cs         /* %v237 */
-	subs	xzr, x2, #11            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldr	x17, [x1, #792]         /* table[99] */
+	subs	xzr, x2, #11            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x17, x8, cs         /* %v238                return pick(bit, a, b) */
 	ldr	x17, [x1, #800]         /* table[100] */
 	csel	x10, x17, x10, cs       /* %v239 */
@@ -1878,8 +1878,8 @@ SYMBOL(p521_9x58_lookup):
 	csel	x16, x17, x16, cs       /* %v245 */
 	ldr	x17, [x1, #856]         /* table[107] */
 	csel	x9, x17, x9, cs         /* %v246 */
-	subs	xzr, x2, #12            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldr	x17, [x1, #864]         /* table[108] */
+	subs	xzr, x2, #12            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x17, x8, cs         /* %v247                return pick(bit, a, b) */
 	ldr	x17, [x1, #872]         /* table[109] */
 	csel	x10, x17, x10, cs       /* %v248 */
@@ -1897,8 +1897,8 @@ SYMBOL(p521_9x58_lookup):
 	csel	x16, x17, x16, cs       /* %v254 */
 	ldr	x17, [x1, #928]         /* table[116] */
 	csel	x9, x17, x9, cs         /* %v255 */
-	subs	xzr, x2, #13            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldr	x17, [x1, #936]         /* table[117] */
+	subs	xzr, x2, #13            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x17, x8, cs         /* %v256                return pick(bit, a, b) */
 	ldr	x17, [x1, #944]         /* table[118] */
 	csel	x10, x17, x10, cs       /* %v257 */
@@ -1916,8 +1916,8 @@ SYMBOL(p521_9x58_lookup):
 	csel	x16, x17, x16, cs       /* %v263 */
 	ldr	x17, [x1, #1000]        /* table[125] */
 	csel	x9, x17, x9, cs         /* %v264 */
-	subs	xzr, x2, #14            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldr	x17, [x1, #1008]        /* table[126] */
+	subs	xzr, x2, #14            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x17, x8, cs         /* %v265                return pick(bit, a, b) */
 	ldr	x17, [x1, #1016]        /* table[127] */
 	csel	x10, x17, x10, cs       /* %v266 */
@@ -1935,8 +1935,8 @@ SYMBOL(p521_9x58_lookup):
 	csel	x16, x17, x16, cs       /* %v272 */
 	ldr	x17, [x1, #1072]        /* table[134] */
 	csel	x9, x17, x9, cs         /* %v273 */
-	subs	xzr, x2, #15            /*                      entry = select(index.at_least(i), table[i], entry) */
 	ldr	x17, [x1, #1080]        /* table[135] */
+	subs	xzr, x2, #15            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x17, x8, cs         /* %v274                return pick(bit, a, b) */
 	ldr	x17, [x1, #1088]        /* table[136] */
 	csel	x10, x17, x10, cs       /* %v275 */
@@ -1983,20 +1983,20 @@ SYMBOL(p521_9x58_is_zero):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x0]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x0, #16]     /* x12=a[2] x13=a[3] */
+	ldp	x17, x16, [x0, #56]     /* x17=a[7] x16=a[8] */
 	and	x10, x8, #0x3ffffffffffffff /* a[0].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	and	x11, x9, #0x3ffffffffffffff /* a[1].low */
-	ldp	x12, x13, [x0, #16]     /* x12=a[2] x13=a[3] */
 	and	x14, x12, #0x3ffffffffffffff /* a[2].low */
 	and	x15, x13, #0x3ffffffffffffff /* a[3].low */
-	ldp	x17, x16, [x0, #56]     /* x17=a[7] x16=a[8] */
 	add	x10, x10, x16, lsr #57  /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	add	x8, x11, x8, lsr #58    /* a[1].low.. */
 	add	x9, x14, x9, lsr #58    /* a[2].low.. */
 	add	x11, x15, x12, lsr #58  /* a[3].low.. */
 	ldp	x12, x14, [x0, #32]     /* x12=a[4] x14=a[5] */
+	ldr	x6, [x0, #48]           /* a[6] */
 	and	x15, x12, #0x3ffffffffffffff /* a[4].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	and	x7, x14, #0x3ffffffffffffff /* a[5].low */
-	ldr	x6, [x0, #48]           /* a[6] */
 	and	x5, x6, #0x3ffffffffffffff /* a[6].low */
 	and	x4, x17, #0x3ffffffffffffff /* a[7].low */
 	add	x13, x15, x13, lsr #58  /* a[4].low..           return [low[k] + high[k - 1] for k in range(9)] */
@@ -2004,31 +2004,31 @@ SYMBOL(p521_9x58_is_zero):
 	add	x14, x5, x14, lsr #58   /* a[6].low.. */
 	add	x15, x4, x6, lsr #58    /* a[7].low.. */
 	and	x16, x16, #0x1ffffffffffffff /* a[8].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	lsr	x7, x8, #6              /* a[1].low...high      x = fe.element(carried(limbs)).value */
+	lsr	x7, x8, #6              /* (a[1].low..).high    x = fe.element(carried(limbs)).value */
 	adds	x8, x10, x8, lsl #58    /* a[0].low.. */
-	lsr	x10, x9, #12            /* a[2].low...high */
+	lsr	x10, x9, #12            /* (a[2].low..).high */
 	add	x16, x16, x17, lsr #58  /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	lsr	x17, x11, #18           /* a[3].low...high      x = fe.element(carried(limbs)).value */
-	lsr	x6, x13, #24            /* a[4].low...high */
-	lsr	x5, x12, #30            /* a[5].low...high */
+	lsr	x17, x11, #18           /* (a[3].low..).high    x = fe.element(carried(limbs)).value */
+	lsr	x6, x13, #24            /* (a[4].low..).high */
+	lsr	x5, x12, #30            /* (a[5].low..).high */
 	adc	x7, x7, xzr
-	adds	x9, x7, x9, lsl #52     /* a[1].low...high.. */
-	lsr	x7, x14, #36            /* a[6].low...high */
+	adds	x9, x7, x9, lsl #52     /* (a[1].low..).high.. */
+	lsr	x7, x14, #36            /* (a[6].low..).high */
 	adc	x10, x10, xzr
-	adds	x10, x10, x11, lsl #46  /* a[2].low...high.. */
-	lsr	x11, x15, #42           /* a[7].low...high */
+	adds	x10, x10, x11, lsl #46  /* (a[2].low..).high.. */
+	lsr	x11, x15, #42           /* (a[7].low..).high */
 	adc	x17, x17, xzr
-	adds	x13, x17, x13, lsl #40  /* a[3].low...high.. */
-	lsr	x17, x16, #48           /* a[8].low...high */
+	adds	x13, x17, x13, lsl #40  /* (a[3].low..).high.. */
+	lsr	x17, x16, #48           /* (a[8].low..).high */
 	adc	x6, x6, xzr
-	adds	x12, x6, x12, lsl #34   /* a[4].low...high.. */
+	adds	x12, x6, x12, lsl #34   /* (a[4].low..).high.. */
 	adc	x6, x5, xzr
-	adds	x14, x6, x14, lsl #28   /* a[5].low...high.. */
+	adds	x14, x6, x14, lsl #28   /* (a[5].low..).high.. */
 	adc	x7, x7, xzr
-	adds	x15, x7, x15, lsl #22   /* a[6].low...high.. */
+	adds	x15, x7, x15, lsl #22   /* (a[6].low..).high.. */
 	adc	x11, x11, xzr
-	adds	x11, x11, x16, lsl #16  /* a[7].low...high.. */
-	adc	x16, x17, xzr           /* a[8].low...high.. */
+	adds	x11, x11, x16, lsl #16  /* (a[7].low..).high.. */
+	adc	x16, x17, xzr           /* (a[8].low..).high.. */
 	adds	xzr, x8, #1             /*                      q = (x + 1).split(521)[1] */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x10, xzr
@@ -2037,23 +2037,23 @@ SYMBOL(p521_9x58_is_zero):
 	adcs	xzr, x14, xzr
 	adcs	xzr, x15, xzr
 	adcs	xzr, x11, xzr
-	adc	x17, x16, xzr           /* a[8].low...high.. */
+	adc	x17, x16, xzr           /* (a[8].low..).high.. */
 	adds	x8, x8, x17, lsr #9     /* a[0].low..           return x + q - (q << 521) */
-	and	x17, x17, #0xfffffffffffffe00 /* a[8].low...high...low */
-	adcs	x9, x9, xzr             /* a[1].low...high.. */
-	adcs	x10, x10, xzr           /* a[2].low...high.. */
+	and	x17, x17, #0xfffffffffffffe00 /* ((a[8].low..).high..).low */
+	adcs	x9, x9, xzr             /* (a[1].low..).high.. */
+	adcs	x10, x10, xzr           /* (a[2].low..).high.. */
 	orr	x8, x8, x9              /* a[0].low..           return reduced(a).is_zero() */
-	adcs	x9, x13, xzr            /* a[3].low...high..    return x + q - (q << 521) */
+	adcs	x9, x13, xzr            /* (a[3].low..).high..  return x + q - (q << 521) */
 	orr	x8, x8, x10             /* a[0].low..           return reduced(a).is_zero() */
-	adcs	x10, x12, xzr           /* a[4].low...high..    return x + q - (q << 521) */
+	adcs	x10, x12, xzr           /* (a[4].low..).high..  return x + q - (q << 521) */
 	orr	x8, x8, x9              /* a[0].low..           return reduced(a).is_zero() */
-	adcs	x9, x14, xzr            /* a[5].low...high..    return x + q - (q << 521) */
+	adcs	x9, x14, xzr            /* (a[5].low..).high..  return x + q - (q << 521) */
 	orr	x8, x8, x10             /* a[0].low..           return reduced(a).is_zero() */
-	adcs	x10, x15, xzr           /* a[6].low...high..    return x + q - (q << 521) */
+	adcs	x10, x15, xzr           /* (a[6].low..).high..  return x + q - (q << 521) */
 	orr	x8, x8, x9              /* a[0].low..           return reduced(a).is_zero() */
-	adcs	x9, x11, xzr            /* a[7].low...high..    return x + q - (q << 521) */
+	adcs	x9, x11, xzr            /* (a[7].low..).high..  return x + q - (q << 521) */
 	orr	x8, x8, x10             /* a[0].low..           return reduced(a).is_zero() */
-	adc	x10, x16, xzr           /* a[8].low...high..    return x + q - (q << 521) */
+	adc	x10, x16, xzr           /* (a[8].low..).high..  return x + q - (q << 521) */
 	orr	x8, x8, x9              /* a[0].low..           return reduced(a).is_zero() */
 	sub	x9, x10, x17            /*                      return x + q - (q << 521) */
 	orr	x8, x8, x9              /*                      return reduced(a).is_zero() */
@@ -2083,22 +2083,22 @@ SYMBOL(p521_9x58_equal):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x0]            /* x8=a[0] x9=a[1] */
+	ldp	x11, x12, [x0, #16]     /* a[3] */
+	ldp	x13, x14, [x1]          /* b[1] */
 	mov	x10, #0xffffffffffffffc /* 0xffffffffffffffc */
 	add	x8, x8, x10             /* a[0]..               return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
 	add	x9, x9, x10             /* a[1].. */
-	ldp	x11, x12, [x0, #16]     /* a[3] */
 	add	x11, x11, x10           /* a[2].. */
 	add	x12, x12, x10           /* a[3].. */
-	ldp	x13, x14, [x1]          /* b[1] */
 	sub	x8, x8, x13             /* a[0].. */
 	sub	x9, x9, x14             /* a[1].. */
 	ldp	x13, x14, [x1, #16]     /* b[3] */
 	sub	x11, x11, x13           /* a[2].. */
 	sub	x12, x12, x14           /* a[3].. */
 	ldp	x13, x14, [x0, #32]     /* a[5] */
+	ldp	x15, x16, [x0, #48]     /* a[7] */
 	add	x13, x13, x10           /* a[4].. */
 	add	x14, x14, x10           /* a[5].. */
-	ldp	x15, x16, [x0, #48]     /* a[7] */
 	add	x15, x15, x10           /* a[6].. */
 	add	x10, x16, x10           /* a[7].. */
 	ldp	x16, x17, [x1, #32]     /* b[5] */
@@ -2106,54 +2106,54 @@ SYMBOL(p521_9x58_equal):
 	sub	x14, x14, x17           /* a[5].. */
 	ldp	x16, x17, [x1, #48]     /* b[7] */
 	sub	x15, x15, x16           /* a[6].. */
-	sub	x10, x10, x17           /* a[7].. */
 	ldr	x16, [x0, #64]          /* a[8] */
+	ldr	x5, [x1, #64]           /* b[8] */
+	sub	x10, x10, x17           /* a[7].. */
 	mov	x17, #0x7fffffffffffffc
 	add	x16, x16, x17           /* a[8].. */
-	and	x17, x8, #0x3ffffffffffffff /* a[0]...low           low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	and	x7, x9, #0x3ffffffffffffff /* a[1]...low */
-	and	x6, x11, #0x3ffffffffffffff /* a[2]...low */
-	ldr	x5, [x1, #64]           /* b[8] */
+	and	x17, x8, #0x3ffffffffffffff /* (a[0]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	and	x7, x9, #0x3ffffffffffffff /* (a[1]..).low */
+	and	x6, x11, #0x3ffffffffffffff /* (a[2]..).low */
 	sub	x16, x16, x5            /* a[8]..               return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
-	add	x8, x7, x8, lsr #58     /* a[1]...low..         return [low[k] + high[k - 1] for k in range(9)] */
-	add	x9, x6, x9, lsr #58     /* a[2]...low.. */
-	and	x7, x12, #0x3ffffffffffffff /* a[3]...low           low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	add	x17, x17, x16, lsr #57  /* a[0]...low..         return [low[k] + high[k - 1] for k in range(9)] */
-	add	x11, x7, x11, lsr #58   /* a[3]...low.. */
-	and	x7, x13, #0x3ffffffffffffff /* a[4]...low           low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	and	x6, x14, #0x3ffffffffffffff /* a[5]...low */
-	add	x12, x7, x12, lsr #58   /* a[4]...low..         return [low[k] + high[k - 1] for k in range(9)] */
-	add	x13, x6, x13, lsr #58   /* a[5]...low.. */
-	and	x7, x15, #0x3ffffffffffffff /* a[6]...low           low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	and	x6, x10, #0x3ffffffffffffff /* a[7]...low */
-	add	x14, x7, x14, lsr #58   /* a[6]...low..         return [low[k] + high[k - 1] for k in range(9)] */
-	add	x15, x6, x15, lsr #58   /* a[7]...low.. */
-	and	x16, x16, #0x1ffffffffffffff /* a[8]...low           low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	lsr	x7, x8, #6              /* a[1]...low...high    x = fe.element(carried(limbs)).value */
-	add	x10, x16, x10, lsr #58  /* a[8]...low..         return [low[k] + high[k - 1] for k in range(9)] */
-	adds	x8, x17, x8, lsl #58    /* a[0]...low..         x = fe.element(carried(limbs)).value */
-	lsr	x16, x9, #12            /* a[2]...low...high */
-	lsr	x17, x11, #18           /* a[3]...low...high */
-	lsr	x6, x12, #24            /* a[4]...low...high */
-	lsr	x5, x13, #30            /* a[5]...low...high */
+	add	x8, x7, x8, lsr #58     /* (a[1]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
+	add	x9, x6, x9, lsr #58     /* (a[2]..).low.. */
+	and	x7, x12, #0x3ffffffffffffff /* (a[3]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	add	x17, x17, x16, lsr #57  /* (a[0]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
+	add	x11, x7, x11, lsr #58   /* (a[3]..).low.. */
+	and	x7, x13, #0x3ffffffffffffff /* (a[4]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	and	x6, x14, #0x3ffffffffffffff /* (a[5]..).low */
+	add	x12, x7, x12, lsr #58   /* (a[4]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
+	add	x13, x6, x13, lsr #58   /* (a[5]..).low.. */
+	and	x7, x15, #0x3ffffffffffffff /* (a[6]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	and	x6, x10, #0x3ffffffffffffff /* (a[7]..).low */
+	add	x14, x7, x14, lsr #58   /* (a[6]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
+	add	x15, x6, x15, lsr #58   /* (a[7]..).low.. */
+	and	x16, x16, #0x1ffffffffffffff /* (a[8]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	lsr	x7, x8, #6              /* ((a[1]..).low..).high x = fe.element(carried(limbs)).value */
+	add	x10, x16, x10, lsr #58  /* (a[8]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
+	adds	x8, x17, x8, lsl #58    /* (a[0]..).low..       x = fe.element(carried(limbs)).value */
+	lsr	x16, x9, #12            /* ((a[2]..).low..).high */
+	lsr	x17, x11, #18           /* ((a[3]..).low..).high */
+	lsr	x6, x12, #24            /* ((a[4]..).low..).high */
+	lsr	x5, x13, #30            /* ((a[5]..).low..).high */
 	adc	x7, x7, xzr
-	adds	x9, x7, x9, lsl #52     /* a[1]...low...high.. */
-	lsr	x7, x14, #36            /* a[6]...low...high */
+	adds	x9, x7, x9, lsl #52     /* ((a[1]..).low..).high.. */
+	lsr	x7, x14, #36            /* ((a[6]..).low..).high */
 	adc	x16, x16, xzr
-	adds	x11, x16, x11, lsl #46  /* a[2]...low...high.. */
-	lsr	x16, x15, #42           /* a[7]...low...high */
+	adds	x11, x16, x11, lsl #46  /* ((a[2]..).low..).high.. */
+	lsr	x16, x15, #42           /* ((a[7]..).low..).high */
 	adc	x17, x17, xzr
-	adds	x12, x17, x12, lsl #40  /* a[3]...low...high.. */
-	lsr	x17, x10, #48           /* a[8]...low...high */
+	adds	x12, x17, x12, lsl #40  /* ((a[3]..).low..).high.. */
+	lsr	x17, x10, #48           /* ((a[8]..).low..).high */
 	adc	x6, x6, xzr
-	adds	x13, x6, x13, lsl #34   /* a[4]...low...high.. */
+	adds	x13, x6, x13, lsl #34   /* ((a[4]..).low..).high.. */
 	adc	x6, x5, xzr
-	adds	x14, x6, x14, lsl #28   /* a[5]...low...high.. */
+	adds	x14, x6, x14, lsl #28   /* ((a[5]..).low..).high.. */
 	adc	x7, x7, xzr
-	adds	x15, x7, x15, lsl #22   /* a[6]...low...high.. */
+	adds	x15, x7, x15, lsl #22   /* ((a[6]..).low..).high.. */
 	adc	x16, x16, xzr
-	adds	x10, x16, x10, lsl #16  /* a[7]...low...high.. */
-	adc	x16, x17, xzr           /* a[8]...low...high.. */
+	adds	x10, x16, x10, lsl #16  /* ((a[7]..).low..).high.. */
+	adc	x16, x17, xzr           /* ((a[8]..).low..).high.. */
 	adds	xzr, x8, #1             /*                      q = (x + 1).split(521)[1] */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x11, xzr
@@ -2162,24 +2162,24 @@ SYMBOL(p521_9x58_equal):
 	adcs	xzr, x14, xzr
 	adcs	xzr, x15, xzr
 	adcs	xzr, x10, xzr
-	adc	x17, x16, xzr           /* a[8]...low...high.. */
-	adds	x8, x8, x17, lsr #9     /* a[0]...low..         return x + q - (q << 521) */
-	and	x17, x17, #0xfffffffffffffe00 /* a[8]...low...high...low */
-	adcs	x9, x9, xzr             /* a[1]...low...high.. */
-	adcs	x11, x11, xzr           /* a[2]...low...high.. */
-	orr	x8, x8, x9              /* a[0]...low..         return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
-	adcs	x9, x12, xzr            /* a[3]...low...high..  return x + q - (q << 521) */
-	orr	x8, x8, x11             /* a[0]...low..         return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
-	adcs	x11, x13, xzr           /* a[4]...low...high..  return x + q - (q << 521) */
-	orr	x8, x8, x9              /* a[0]...low..         return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
-	adcs	x9, x14, xzr            /* a[5]...low...high..  return x + q - (q << 521) */
-	orr	x8, x8, x11             /* a[0]...low..         return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
-	adcs	x11, x15, xzr           /* a[6]...low...high..  return x + q - (q << 521) */
-	orr	x8, x8, x9              /* a[0]...low..         return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
-	adcs	x9, x10, xzr            /* a[7]...low...high..  return x + q - (q << 521) */
-	orr	x8, x8, x11             /* a[0]...low..         return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
-	adc	x10, x16, xzr           /* a[8]...low...high..  return x + q - (q << 521) */
-	orr	x8, x8, x9              /* a[0]...low..         return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
+	adc	x17, x16, xzr           /* ((a[8]..).low..).high.. */
+	adds	x8, x8, x17, lsr #9     /* (a[0]..).low..       return x + q - (q << 521) */
+	and	x17, x17, #0xfffffffffffffe00 /* (((a[8]..).low..).high..).low */
+	adcs	x9, x9, xzr             /* ((a[1]..).low..).high.. */
+	adcs	x11, x11, xzr           /* ((a[2]..).low..).high.. */
+	orr	x8, x8, x9              /* (a[0]..).low..       return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
+	adcs	x9, x12, xzr            /* ((a[3]..).low..).high.. return x + q - (q << 521) */
+	orr	x8, x8, x11             /* (a[0]..).low..       return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
+	adcs	x11, x13, xzr           /* ((a[4]..).low..).high.. return x + q - (q << 521) */
+	orr	x8, x8, x9              /* (a[0]..).low..       return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
+	adcs	x9, x14, xzr            /* ((a[5]..).low..).high.. return x + q - (q << 521) */
+	orr	x8, x8, x11             /* (a[0]..).low..       return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
+	adcs	x11, x15, xzr           /* ((a[6]..).low..).high.. return x + q - (q << 521) */
+	orr	x8, x8, x9              /* (a[0]..).low..       return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
+	adcs	x9, x10, xzr            /* ((a[7]..).low..).high.. return x + q - (q << 521) */
+	orr	x8, x8, x11             /* (a[0]..).low..       return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
+	adc	x10, x16, xzr           /* ((a[8]..).low..).high.. return x + q - (q << 521) */
+	orr	x8, x8, x9              /* (a[0]..).low..       return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
 	sub	x9, x10, x17            /*                      return x + q - (q << 521) */
 	orr	x8, x8, x9              /*                      return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
 	cmp	x8, #1
