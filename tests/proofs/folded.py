@@ -1,5 +1,6 @@
 """secp256k1 and p448, p521."""
-from asmgen import Count, Field, kernel, repeat
+from asmgen import Field, kernel
+
 K = 2**256 - 2**32 - 977
 C = 2**32 + 977
 f5 = Field("k5x52", K, limbs=[52] * 4 + [48])
@@ -40,7 +41,7 @@ def mul_448(a: l8, b: l8) -> t8:
         c[k - 8] += c[k]; c[k - 4] += c[k]
     c = c[:8]
     for _ in range(2):
-        low, high = zip(*(x.split(56) for x in c))
+        low, high = zip(*(x.split(56) for x in c), strict=False)
         c = [low[k] + high[k - 1] for k in range(8)]
         c[4] += high[7]
     return c
@@ -51,6 +52,6 @@ def mul_521(a: l9, b: l9) -> l9:
     c = [c[k] + 2 * c[k + 9] for k in range(9)]
     w = [58] * 8 + [57]
     for _ in range(2):
-        low, high = zip(*(x.split(w[k]) for k, x in enumerate(c)))
+        low, high = zip(*(x.split(w[k]) for k, x in enumerate(c)), strict=False)
         c = [low[k] + high[k - 1] for k in range(9)]
     return c

@@ -1,5 +1,6 @@
 """Montgomery fields: P-256, its order, P-384."""
-from asmgen import Count, Field, kernel, repeat, keep
+from asmgen import Count, Field, kernel, repeat
+
 N = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551
 P4 = 2**384 - 2**128 - 2**96 + 2**32 - 1
 P = 2**256 - 2**224 + 2**192 + 2**96 - 1
