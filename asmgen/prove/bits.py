@@ -81,8 +81,8 @@ def _factor(value: Poly, residue: Poly, modulus: int) -> int | None:
 def _is_parity(entry: Entry, bit: Poly, residue: Poly, modulus: int) -> bool:
     """Whether the bit is the lowest one of what the residue is in 0..p - 1.
 
-    That value is residue - p * q for the integer q that brings it into the range; p is odd, so the bit must be residue +
-    q modulo 2. What is odd of bit - residue is tried for q.
+    That value is residue - p * q for the integer q that brings it into the range; p is odd, so the bit must be
+    residue + q modulo 2. What is odd of bit - residue is tried for q.
     """
     if not entry.space.interval(bit, enough=Interval(0, 1)).within(Interval(0, 1)):
         return False

@@ -38,7 +38,8 @@ def product(a, b, n):
 def mul_448(a: l8, b: l8) -> t8:
     c = product(a, b, 8) + [0]
     for k in range(15, 7, -1):
-        c[k - 8] += c[k]; c[k - 4] += c[k]
+        c[k - 8] += c[k]
+        c[k - 4] += c[k]
     c = c[:8]
     for _ in range(2):
         low, high = zip(*(x.split(56) for x in c), strict=False)
