@@ -241,13 +241,13 @@ class _Lowering:
     def crossed(self, words: Sequence[Term], count: int) -> list[Part]:
         """The low words of the sum of words[i] * words[j] * 2^(64 (i + j)) over i < j.
 
-        Of up to four words the products are laid beside each other: one layer with 1, 3, 5… at its lowest places, one
-        with 2, 4…, and so on, each added in one chain; that takes fewer additions than row by row. The shortest layer
-        comes first: the top of the next one takes in its carry.
+        The products are laid beside each other: one layer with 1, 3, 5… at its lowest places, one with 2, 4…, and so
+        on, each added in one chain; that takes fewer additions than row by row. The shortest layer comes first: the top
+        of the next one takes in its carry. Where the highest words are not wanted, it goes row by row.
         """
         n = len(words)
         total: list[Part] = []
-        if n > 4 or count < 2 * n - 1:
+        if count < 2 * n - 1:
             for i in range(n - 1):
                 total = self.row(total, words[i], words[i + 1 :], 2 * i + 1, min(count, n + i + 1), False)
             return total
