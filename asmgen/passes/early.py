@@ -17,11 +17,7 @@ def load_early(
     """Every load that allocation added, as early as its register, its address and the stores between allow."""
     made, kept = list(items), list(holds)
     for index, item in enumerate(made):
-        if (
-            not isinstance(item, Instruction)
-            or item.source is not None
-            or item.row.name not in (machine.load_row, "ldp")
-        ):
+        if not isinstance(item, Instruction) or item.source is not None or not _is_load(item, machine):
             continue
         place = index
         while place > 0 and index - place < _FAR and _passes(item, made[place - 1], machine):
@@ -36,6 +32,11 @@ def load_early(
     return made, kept
 
 
+def _is_load(instruction: Instruction, machine: Machine) -> bool:
+    """Whether it is one of the rows that allocation loads words by."""
+    return instruction.row.name in (machine.load_row, "ldp", "ldur")
+
+
 def _with(held: dict[Register, Virtual], loaded: Mapping[Register, Virtual | None]) -> dict[Register, Virtual]:
     """What registers hold once some are loaded; None for an address on its way."""
     return {register: value for register, value in {**held, **loaded}.items() if value is not None}
@@ -45,7 +46,7 @@ def _passes(load: Instruction, other: Instruction | Label, machine: Machine) -> 
     """Whether the load may stand before the other item; two such loads do not trade places."""
     if isinstance(other, Label) or other.row.control is not None:
         return False
-    if other.source is None and other.row.name in (machine.load_row, "ldp"):
+    if other.source is None and _is_load(other, machine):
         return False
     if not set(load.written).isdisjoint((*other.read, *other.written)) or not set(load.read).isdisjoint(other.written):
         return False
