@@ -122,7 +122,7 @@ class Machine:
             value |= old >> bits << bits
         self.registers[operand] = value
 
-    def load(self, address: int, bits: int, instruction: Instruction) -> int:
+    def load(self, address: int, bits: int, instruction: Instruction | None = None) -> int:
         """A little-endian number in memory."""
         if address % 8 == 0 and bits % 64 == 0:
             places = range(address, address + bits // 8, 8)
@@ -158,7 +158,10 @@ def _bits(slot: Slot) -> int:
     return int("".join(letter for letter in slot.kind if letter.isdigit()))
 
 
-def _fault(instruction: Instruction, what: str) -> AsmgenError:
+def _fault(instruction: Instruction | None, what: str) -> AsmgenError:
+    """An error of an instruction, or of the routine's words of input buffers."""
+    if instruction is None:
+        return AsmgenError(f"the routine {what}")
     return AsmgenError(f"{instruction.row.name} {what}", source=instruction.source)
 
 
@@ -235,7 +238,7 @@ def _run_routine(routine: Routine, arguments: Sequence[int], memory: Mapping[int
         machine.registers[virtual] = value
     machine.registers |= {virtual: value & _WORD for virtual, value in routine.constants.items()}
     for virtual, home in routine.homes.items():
-        machine.registers[virtual] = machine.memory[machine.registers[home.base] + home.offset]
+        machine.registers[virtual] = machine.load(machine.registers[home.base] + home.offset, 64)
     _parts(machine, routine.parts, limit)
     returned = None if routine.returns is None else machine.registers[routine.returns]
     return Result(machine.memory, returned, machine.steps)

@@ -142,3 +142,13 @@ def test_homes_are_the_words_at_entry_even_when_the_output_lies_over_them() -> N
     stores = (amd64.ins("mov_mr", Memory(out, 8), low), amd64.ins("mov_mr", Memory(out), high))
     routine = Routine(signature(), "amd64", (out, a), (Straight(stores),), homes={low: Memory(a), high: Memory(a, 8)})
     assert run(routine, (0x100, 0x100), {0x100: 1, 0x108: 2}).memory == {0x100: 2, 0x108: 1}
+
+
+def test_words_of_buffers_need_not_be_aligned_but_must_be_there() -> None:
+    out, a, word = (Virtual(index + 1) for index in range(3))
+    store = amd64.ins("mov_mr", Memory(out), word)
+    routine = Routine(signature(), "amd64", (out, a), (Straight((store,)),), homes={word: Memory(a, 2)})
+    memory = {0x200: 0x8877665544332211, 0x208: 0xBBAA}
+    assert run(routine, (0x100, 0x200), memory).memory[0x100] == 0xBBAA887766554433
+    with pytest.raises(AsmgenError, match="the routine reads memory at 0x208, where nothing was stored"):
+        run(routine, (0x100, 0x200), {0x200: 1})
