@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from math import gcd
 from typing import NamedTuple
 
 from asmgen.bounds import Interval, Poly, Space
-from asmgen.polynomial import ZERO, Monomial, add_product, add_scaled
+from asmgen.polynomial import ZERO, Monomial, add_product, add_scaled, point
 
 Form = Poly
 
@@ -104,7 +105,7 @@ class Ledger:
                 if low is not None and low not in keep:
                     continue
                 unit = equation.high.terms[high,] << equation.k
-                times = abs(unit) // _gcd(factor, unit)
+                times = abs(unit) // gcd(factor, unit)
                 form, scale = form * times, scale * times
                 form = _without(form, equation, high, factor * times, unit)
             else:
@@ -120,12 +121,6 @@ def _without(form: Form, equation: Equation, cell: int, factor: int, unit: int) 
     add_scaled(total, equation.low.terms, -times)
     add_scaled(total, equation.high.terms, -times << equation.k)
     return Poly(total)
-
-
-def _gcd(x: int, y: int) -> int:
-    while y:
-        x, y = y, x % y
-    return abs(x)
 
 
 def bounds(ledger: Ledger, space: Space, form: Form, scale: int, helps: Callable[[Interval], bool]) -> Interval:
@@ -154,3 +149,27 @@ def bounds(ledger: Ledger, space: Space, form: Form, scale: int, helps: Callable
     if not helps(Interval(total.low + least.low, total.high + least.high).divided(scale)):
         return total.plus(quick).divided(scale)
     return total.plus(space.interval(carries)).divided(scale)
+
+
+def pin(ledger: Ledger, space: Space, form: Form, keep: frozenset[int], own: Interval) -> None:
+    """Learn which carries out of a form there are, where its own bounds leave no choice.
+
+    A form that is known to lie in `own` is, reduced, something bounded plus multiples of a power of two that is at least
+    as large, for each carry that is lost: where only one multiple fits, that is a fact.
+    """
+    for reduced, scale in ledger.reductions(form, keep):
+        lost = {
+            monomial: coefficient
+            for monomial, coefficient in reduced.terms.items()
+            if len(monomial) == 1
+            and abs(coefficient) > own.width * scale
+            and space._quick(ledger.norms[monomial[0]]).width <= 2
+        }
+        if not lost:
+            continue
+        unit = gcd(*lost.values())
+        rest = Poly({monomial: c for monomial, c in reduced.terms.items() if monomial not in lost})
+        known = bounds(ledger, space, rest, 1, lambda found: False)
+        least, most = own.low * scale - known.high, own.high * scale - known.low
+        if -(-least // unit) == most // unit:
+            space.learn(ledger.norm(Poly(lost)), point(most // unit * unit))

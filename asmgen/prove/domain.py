@@ -168,10 +168,21 @@ class Polynomials:
         value = self._tidy(value)
         norm = self.ledger.norm(value)
         self.space.note(norm, self._by_parts(value))
-        self.space.simple = len(value) == 1
-        parts = self.space.split(norm, k)
-        self.space.simple = False
+        parts = self._tested(norm, k)
+        if parts is None:
+            self.space.simple = len(value) == 1
+            parts = self.space.split(norm, k)
+            self.space.simple = False
         return self.ledger.split(value, k, *parts)
+
+    def _tested(self, norm: Poly, k: int) -> tuple[Poly, Poly] | None:
+        """The split of t - 1 or of -t where t was made by `or` or `xor`: the borrow says whether it is zero."""
+        for value, borrow in ((norm + 1, False), (-norm, True)):
+            if (value in self._ors or value in self._xors) and self.space._quick(value).within(below(k)):
+                zero = self._is_zero(value)
+                high = zero - 1 if borrow else -zero
+                return norm - (high << k), high
+        return None
 
     def _by_parts(self, form: Form) -> Interval:
         """Bounds of a form, each cell by itself."""

@@ -13,7 +13,7 @@ from asmgen.bounds import Interval, Poly
 from asmgen.contracts import Bytes, Contract, Element, Table
 from asmgen.polynomial import integer_text
 from asmgen.promises import size
-from asmgen.prove.cells import Form, bounds
+from asmgen.prove.cells import Form, bounds, pin
 from asmgen.prove.entry import Entry, Input
 from asmgen.prove.residues import Context, EvenOf, NotPolynomial, Symbolic, Wanted
 from asmgen.prove.state import STACK, STACK_POINTERS
@@ -131,6 +131,10 @@ def value_of(entry: Entry, contract: Element, words: Sequence[Form], what: str) 
         limbs.append(word)
     value = Poly.sum(limb << at for limb, at in zip(limbs, positions, strict=True))
     bounded = contract.value_max < contract.value(contract.limb_max)
+    if not entry.undecided:
+        own = Interval(0, sum((2**64 - 1) << at for at in positions))
+        for keep in keeps(entry):
+            pin(entry.domain.ledger, entry.space, value, keep, own)
     if bounded:
         other = _not_chosen(entry, words, positions)
         found += at_most(entry, value, contract.value_max, f"the value of {what}", other)
