@@ -375,7 +375,7 @@ SYMBOL(p384_mul):
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
  * stack   96 bytes
- * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
+ * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p384_sqr)
 	HIDDEN(p384_sqr)
@@ -404,228 +404,223 @@ SYMBOL(p384_sqr):
 	.cfi_offset %r15, -56
 	subq	$48, %rsp               /* slots */
 	.cfi_def_cfa_offset 104
-	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	8(%rsi), %r10, %rax     /* rax=a[0]*a[1].hi r10=a[0]*a[1].lo return reduced(a.value * a.value) */
-	mulxq	16(%rsi), %r9, %r11     /* r11=a[0]*a[2].hi r9=a[0]*a[2].lo */
-	mulxq	24(%rsi), %rcx, %r8     /* r8=a[0]*a[3].hi rcx=a[0]*a[3].lo */
-	mulxq	32(%rsi), %rbp, %rbx    /* rbx=a[0]*a[4].hi rbp=a[0]*a[4].lo */
-	mulxq	40(%rsi), %r13, %r12    /* r12=a[0]*a[5].hi r13=a[0]*a[5].lo */
-	movq	8(%rsi), %rdx           /* a[1] */
-	addq	%rax, %r9               /* a[0]*a[2].lo.. */
-	mulxq	16(%rsi), %r14, %rax    /* rax=a[1]*a[2].hi r14=a[1]*a[2].lo */
-	adcq	%r11, %rcx              /* a[0]*a[3].lo.. */
-	adcq	%r8, %rbp               /* a[0]*a[4].lo.. */
-	mulxq	24(%rsi), %r8, %r11     /* r11=a[1]*a[3].hi r8=a[1]*a[3].lo */
-	adcq	%rbx, %r13              /* a[0]*a[5].lo.. */
-	adcq	$0, %r12                /* a[0]*a[5].hi.. */
-	xorl	%ebx, %ebx              /* 0 */
-	adcxq	%r14, %rcx              /* a[0]*a[3].lo.. */
-	mulxq	32(%rsi), %r15, %r14    /* r14=a[1]*a[4].hi r15=a[1]*a[4].lo */
-	adcxq	%r8, %rbp
-	adoxq	%rax, %rbp              /* a[0]*a[4].lo.. */
-	mulxq	40(%rsi), %r8, %rax     /* rax=a[1]*a[5].hi r8=a[1]*a[5].lo */
-	movq	16(%rsi), %rdx          /* a[2] */
-	adcxq	%r15, %r13
-	adoxq	%r11, %r13              /* a[0]*a[5].lo.. */
-	adcxq	%r8, %r12               /* a[0]*a[5].hi.. */
-	mulxq	24(%rsi), %r8, %r11     /* r11=a[2]*a[3].hi r8=a[2]*a[3].lo */
-	adoxq	%r14, %r12              /* a[0]*a[5].hi.. */
-	adcxq	%rbx, %rax              /* a[1]*a[5].hi.. */
-	mulxq	32(%rsi), %r15, %r14    /* r14=a[2]*a[4].hi r15=a[2]*a[4].lo */
-	adoxq	%rbx, %rax              /* a[1]*a[5].hi.. */
-	xorl	%ebx, %ebx              /* 0 */
-	adcxq	%r8, %r13               /* a[0]*a[5].lo.. */
-	adcxq	%r15, %r12              /* a[0]*a[5].hi.. */
-	mulxq	40(%rsi), %r15, %r8     /* r8=a[2]*a[5].hi r15=a[2]*a[5].lo */
 	movq	24(%rsi), %rdx          /* a[3] */
-	adoxq	%r11, %r12              /* a[0]*a[5].hi.. */
-	adcxq	%r15, %rax              /* a[1]*a[5].hi.. */
-	mulxq	32(%rsi), %r15, %r11    /* r11=a[3]*a[4].hi r15=a[3]*a[4].lo */
-	adoxq	%r14, %rax              /* a[1]*a[5].hi.. */
-	adcxq	%rbx, %r8
-	adoxq	%rbx, %r8               /* a[2]*a[5].hi.. */
-	xorl	%ebx, %ebx              /* 0 */
-	adcxq	%r15, %rax              /* a[1]*a[5].hi.. */
-	mulxq	40(%rsi), %r15, %r14    /* a[3]*a[5].hi */
+	mulxq	16(%rsi), %r10, %rax    /* rax=a[2]*a[3].hi r10=a[2]*a[3].lo return reduced(a.value * a.value) */
+	mulxq	8(%rsi), %r9, %r11      /* r11=a[1]*a[3].hi r9=a[1]*a[3].lo */
+	movq	16(%rsi), %rdx          /* a[2] */
+	mulxq	32(%rsi), %rcx, %r8     /* r8=a[2]*a[4].hi rcx=a[2]*a[4].lo */
+	addq	%r11, %r10              /* a[2]*a[3].lo.. */
+	mulxq	8(%rsi), %rbx, %r11     /* r11=a[1]*a[2].hi rbx=a[1]*a[2].lo */
 	movq	32(%rsi), %rdx          /* a[4] */
-	adcxq	%r15, %r8
-	adoxq	%r11, %r8               /* a[2]*a[5].hi.. */
-	adcxq	%rbx, %r14              /* a[3]*a[5].hi.. */
-	mulxq	40(%rsi), %r15, %r11    /* r11=a[4]*a[5].hi r15=a[4]*a[5].lo */
-	adoxq	%rbx, %r14
-	addq	%r15, %r14              /* a[3]*a[5].hi.. */
-	adcq	$0, %r11                /* a[4]*a[5].hi.. */
+	adcq	%rcx, %rax              /* a[2]*a[3].hi.. */
+	mulxq	8(%rsi), %rbp, %rcx     /* rcx=a[1]*a[4].hi rbp=a[1]*a[4].lo */
+	mulxq	24(%rsi), %r13, %r12    /* r12=a[3]*a[4].hi r13=a[3]*a[4].lo */
 	movq	(%rsi), %rdx            /* a[0] */
-	addq	%r10, %r10              /* a[0]*a[1].lo.. */
-	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
-	adcq	%rcx, %rcx              /* a[0]*a[3].lo.. */
-	adcq	%rbp, %rbp              /* a[0]*a[4].lo.. */
-	movq	$0, %rbx                /* start */
-	adcq	%r13, %r13              /* a[0]*a[5].lo.. */
-	adcq	%r12, %r12              /* a[0]*a[5].hi.. */
-	adcq	%rax, %rax              /* a[1]*a[5].hi.. */
-	adcq	%r8, %r8                /* a[2]*a[5].hi.. */
-	adcq	%r14, %r14              /* a[3]*a[5].hi.. */
-	adcq	%r11, %r11              /* a[4]*a[5].hi.. */
-	adcq	$0, %rbx                /* %v80 */
+	adcq	$0, %r8                 /* a[2]*a[4].hi.. */
+	addq	%r11, %r9               /* a[1]*a[3].lo.. */
+	adcq	%rbp, %r10              /* a[2]*a[3].lo.. */
+	mulxq	16(%rsi), %rbp, %r11    /* r11=a[0]*a[2].hi rbp=a[0]*a[2].lo */
+	mulxq	32(%rsi), %r15, %r14    /* r14=a[0]*a[4].hi r15=a[0]*a[4].lo */
+	movq	40(%rsi), %rdx          /* a[5] */
+	adcq	%rcx, %rax              /* a[2]*a[3].hi.. */
+	adcq	%r13, %r8               /* a[2]*a[4].hi.. */
+	adcq	$0, %r12                /* a[3]*a[4].hi.. */
+	mulxq	8(%rsi), %r13, %rcx     /* rcx=a[1]*a[5].hi r13=a[1]*a[5].lo */
+	addq	%r11, %rbx              /* a[1]*a[2].lo.. */
+	adcq	%r15, %r9               /* a[1]*a[3].lo.. */
+	mulxq	24(%rsi), %r15, %r11    /* r11=a[3]*a[5].hi r15=a[3]*a[5].lo */
+	movq	(%rsi), %rdx            /* a[0] */
+	adcq	%r14, %r10              /* a[2]*a[3].lo.. */
+	adcq	%r13, %rax              /* a[2]*a[3].hi.. */
+	adcq	%rcx, %r8               /* a[2]*a[4].hi.. */
+	mulxq	8(%rsi), %r13, %rcx     /* rcx=a[0]*a[1].hi r13=a[0]*a[1].lo */
+	adcq	%r15, %r12              /* a[3]*a[4].hi.. */
+	mulxq	24(%rsi), %r15, %r14    /* r14=a[0]*a[3].hi r15=a[0]*a[3].lo */
+	adcq	$0, %r11                /* a[3]*a[5].hi.. */
+	addq	%rcx, %rbp              /* a[0]*a[2].lo.. */
+	adcq	%r15, %rbx              /* a[1]*a[2].lo.. */
+	mulxq	40(%rsi), %r15, %rcx    /* rcx=a[0]*a[5].hi r15=a[0]*a[5].lo */
+	movq	40(%rsi), %rdx          /* a[5] */
+	adcq	%r14, %r9               /* a[1]*a[3].lo.. */
+	adcq	%r15, %r10              /* a[2]*a[3].lo.. */
+	mulxq	16(%rsi), %r15, %r14    /* r14=a[2]*a[5].hi r15=a[2]*a[5].lo */
+	adcq	%rcx, %rax              /* a[2]*a[3].hi.. */
+	adcq	%r15, %r8               /* a[2]*a[4].hi.. */
+	mulxq	32(%rsi), %r15, %rcx    /* rcx=a[4]*a[5].hi r15=a[4]*a[5].lo */
+	adcq	%r14, %r12              /* a[3]*a[4].hi.. */
+	adcq	%r15, %r11              /* a[3]*a[5].hi.. */
+	adcq	$0, %rcx                /* a[4]*a[5].hi.. */
+	movq	(%rsi), %rdx            /* a[0] */
+	addq	%r13, %r13              /* a[0]*a[1].lo.. */
+	adcq	%rbp, %rbp              /* a[0]*a[2].lo.. */
+	adcq	%rbx, %rbx              /* a[1]*a[2].lo.. */
+	adcq	%r9, %r9                /* a[1]*a[3].lo.. */
+	movq	$0, %r14                /* start */
+	adcq	%r10, %r10              /* a[2]*a[3].lo.. */
+	adcq	%rax, %rax              /* a[2]*a[3].hi.. */
+	adcq	%r8, %r8                /* a[2]*a[4].hi.. */
+	adcq	%r12, %r12              /* a[3]*a[4].hi.. */
+	adcq	%r11, %r11              /* a[3]*a[5].hi.. */
+	adcq	%rcx, %rcx              /* a[4]*a[5].hi.. */
+	adcq	$0, %r14                /* %v73 */
 	mulxq	%rdx, %r15, %rdx        /* a[0]*a[0].lo */
-	addq	%rdx, %r10              /* a[0]*a[1].lo.. */
+	addq	%rdx, %r13              /* a[0]*a[1].lo.. */
 	movq	8(%rsi), %rdx           /* a[1] */
 	movq	%rdi, (%rsp)            /* spill out */
 	mulxq	%rdx, %rdi, %rdx        /* a[1]*a[1].hi */
-	adcq	%rdi, %r9               /* a[0]*a[2].lo.. */
-	adcq	%rdx, %rcx              /* a[0]*a[3].lo.. */
+	adcq	%rdi, %rbp              /* a[0]*a[2].lo.. */
+	adcq	%rdx, %rbx              /* a[1]*a[2].lo.. */
 	movq	16(%rsi), %rdx          /* a[2] */
 	mulxq	%rdx, %rdx, %rdi        /* a[2]*a[2].hi */
-	adcq	%rdx, %rbp              /* a[0]*a[4].lo.. */
+	adcq	%rdx, %r9               /* a[1]*a[3].lo.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	movq	%rbp, 8(%rsp)           /* spill a[0]*a[4].lo.. */
-	mulxq	%rdx, %rbp, %rdx        /* rdx=a[3]*a[3].hi rbp=a[3]*a[3].lo */
-	adcq	%rdi, %r13              /* a[0]*a[5].lo.. */
+	movq	%r9, 8(%rsp)            /* spill a[1]*a[3].lo.. */
+	mulxq	%rdx, %r9, %rdx         /* rdx=a[3]*a[3].hi r9=a[3]*a[3].lo */
+	adcq	%rdi, %r10              /* a[2]*a[3].lo.. */
 	movq	%rdx, %rdi              /* a[3]*a[3].hi */
 	movq	32(%rsi), %rdx          /* a[4] */
-	movq	%r13, 16(%rsp)          /* spill a[0]*a[5].lo.. */
-	mulxq	%rdx, %r13, %rdx        /* rdx=a[4]*a[4].hi r13=a[4]*a[4].lo */
-	adcq	%rbp, %r12              /* a[0]*a[5].hi.. */
-	movq	%rdx, %rbp              /* a[4]*a[4].hi */
+	movq	%r10, 16(%rsp)          /* spill a[2]*a[3].lo.. */
+	mulxq	%rdx, %r10, %rdx        /* rdx=a[4]*a[4].hi r10=a[4]*a[4].lo */
+	adcq	%r9, %rax               /* a[2]*a[3].hi.. */
+	movq	%rdx, %r9               /* a[4]*a[4].hi */
 	movq	40(%rsi), %rdx          /* a[5] */
 	mulxq	%rdx, %rsi, %rdx        /* rdx=a[5]*a[5].hi rsi=a[5]*a[5].lo */
-	adcq	%rdi, %rax              /* a[1]*a[5].hi.. */
-	adcq	%r13, %r8               /* a[2]*a[5].hi.. */
-	adcq	%rbp, %r14              /* a[3]*a[5].hi.. */
-	adcq	%rsi, %r11              /* a[4]*a[5].hi.. */
-	adcq	%rdx, %rbx              /* a[5]*a[5].hi.. */
-	movl	$32, %edx               /* 0x20 */
-	shlxq	%rdx, %r15, %rsi        /* a[0]*a[0].lo<<       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r10, %rdi              /* a[0]*a[1].lo.. */
-	shldq	$32, %r15, %rdi         /* (a[0]*a[0].lo).high */
-	addq	%r15, %rsi              /* a[0]*a[0].lo.. */
-	adcq	%rdi, %r10
-	addq	%r15, %r10              /* a[0]*a[1].lo.. */
-	shlxq	%rdx, %rsi, %rdi        /* a[0]*a[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%r10, %rbp              /* a[0]*a[1].lo.. */
-	shldq	$32, %rsi, %rbp         /* (a[0]*a[0].lo..).high */
-	shrxq	%rdx, %r10, %r13        /* (a[0]*a[1].lo..).high */
-	movq	%r10, %r15              /* a[0]*a[1].lo.. */
-	addq	%rdi, %r15              /* a[0]*a[1].lo.. */
-	movq	%rbx, 24(%rsp)          /* spill a[5]*a[5].hi.. */
-	movq	%rsi, %rbx              /* a[0]*a[0].lo.. */
-	adcq	%rbp, %rbx              /* a[0]*a[0].lo.. */
-	movq	%r11, 32(%rsp)          /* spill a[4]*a[5].hi.. */
-	movq	%r10, %r11              /* a[0]*a[1].lo.. */
-	adcq	%r13, %r11              /* a[0]*a[1].lo.. */
-	movq	%r14, 40(%rsp)          /* spill a[3]*a[5].hi.. */
+	adcq	%rdi, %r8               /* a[2]*a[4].hi.. */
+	adcq	%r10, %r12              /* a[3]*a[4].hi.. */
+	adcq	%r9, %r11               /* a[3]*a[5].hi.. */
+	adcq	%rsi, %rcx              /* a[4]*a[5].hi.. */
+	adcq	%rdx, %r14              /* a[5]*a[5].hi.. */
+	movl	$32, %r10d              /* 0x20 */
+	shlxq	%r10, %r15, %r9         /* a[0]*a[0].lo<<       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r13, %rdx              /* a[0]*a[1].lo.. */
+	shldq	$32, %r15, %rdx         /* (a[0]*a[0].lo).high */
+	addq	%r15, %r9               /* a[0]*a[0].lo.. */
+	adcq	%rdx, %r13
+	addq	%r15, %r13              /* a[0]*a[1].lo.. */
+	shlxq	%r10, %r9, %rdx         /* a[0]*a[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r13, %rsi              /* a[0]*a[1].lo.. */
+	shldq	$32, %r9, %rsi          /* (a[0]*a[0].lo..).high */
+	shrxq	%r10, %r13, %rdi        /* (a[0]*a[1].lo..).high */
+	movq	%r13, %r15              /* a[0]*a[1].lo.. */
+	addq	%rdx, %r15              /* a[0]*a[1].lo.. */
+	movq	%r14, 24(%rsp)          /* spill a[5]*a[5].hi.. */
+	movq	%r9, %r14               /* a[0]*a[0].lo.. */
+	adcq	%rsi, %r14              /* a[0]*a[0].lo.. */
+	movq	%rcx, 32(%rsp)          /* spill a[4]*a[5].hi.. */
+	movq	%r13, %rcx              /* a[0]*a[1].lo.. */
+	adcq	%rdi, %rcx              /* a[0]*a[1].lo.. */
+	movq	%r11, 40(%rsp)          /* spill a[3]*a[5].hi.. */
+	movq	$0, %r11
+	adcq	$0, %r11                /* %v110 */
+	cmpq	%rdx, %r9
+	sbbq	%rsi, %r15
+	sbbq	%rdi, %r14              /* a[0]*a[0].lo.. */
+	sbbq	$0, %rcx                /* a[0]*a[1].lo.. */
+	sbbq	$0, %r11                /* %v115 */
+	subq	%r14, %rbp              /* a[0]*a[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%rcx, %rbx              /* a[1]*a[2].lo.. */
+	movq	8(%rsp), %rcx           /* reload a[1]*a[3].lo.. */
+	sbbq	%r11, %rcx              /* a[1]*a[3].lo.. */
+	movq	16(%rsp), %r11          /* reload a[2]*a[3].lo.. */
+	sbbq	$0, %r11                /* a[2]*a[3].lo.. */
+	sbbq	$0, %r9                 /* a[0]*a[0].lo.. */
+	sbbq	$0, %r13                /* a[0]*a[1].lo.. */
+	shlxq	%r10, %rbp, %rdx        /* a[0]*a[2].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rbx, %rsi              /* a[1]*a[2].lo.. */
+	shldq	$32, %rbp, %rsi         /* (a[0]*a[2].lo..).high */
+	addq	%rbp, %rdx              /* a[0]*a[2].lo.. */
+	adcq	%rsi, %rbx
+	addq	%rbp, %rbx              /* a[1]*a[2].lo.. */
+	shlxq	%r10, %rdx, %rsi        /* a[0]*a[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rbx, %rdi              /* a[1]*a[2].lo.. */
+	shldq	$32, %rdx, %rdi         /* (a[0]*a[2].lo..).high */
+	shrxq	%r10, %rbx, %rbp        /* (a[1]*a[2].lo..).high */
+	movq	%rbx, %r14              /* a[1]*a[2].lo.. */
+	addq	%rsi, %r14              /* a[1]*a[2].lo.. */
+	movq	%rdx, %r15              /* a[0]*a[2].lo.. */
+	adcq	%rdi, %r15              /* a[0]*a[2].lo.. */
+	movq	%r12, 8(%rsp)           /* spill a[3]*a[4].hi.. */
+	movq	%rbx, %r12              /* a[1]*a[2].lo.. */
+	adcq	%rbp, %r12              /* a[1]*a[2].lo.. */
+	movq	%r8, 16(%rsp)           /* spill a[2]*a[4].hi.. */
+	movq	$0, %r8
+	adcq	$0, %r8                 /* %v133 */
+	cmpq	%rsi, %rdx
+	sbbq	%rdi, %r14
+	sbbq	%rbp, %r15              /* a[0]*a[2].lo.. */
+	sbbq	$0, %r12                /* a[1]*a[2].lo.. */
+	sbbq	$0, %r8                 /* %v138 */
+	subq	%r15, %rcx              /* a[1]*a[3].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r12, %r11              /* a[2]*a[3].lo.. */
+	sbbq	%r8, %r9                /* a[0]*a[0].lo.. */
+	sbbq	$0, %r13                /* a[0]*a[1].lo.. */
+	sbbq	$0, %rdx                /* a[0]*a[2].lo.. */
+	sbbq	$0, %rbx                /* a[1]*a[2].lo.. */
+	shlxq	%r10, %rcx, %r8         /* a[1]*a[3].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r11, %rsi              /* a[2]*a[3].lo.. */
+	shldq	$32, %rcx, %rsi         /* (a[1]*a[3].lo..).high */
+	addq	%rcx, %r8               /* a[1]*a[3].lo.. */
+	adcq	%rsi, %r11
+	addq	%rcx, %r11              /* a[2]*a[3].lo.. */
+	shlxq	%r10, %r8, %rcx         /* a[1]*a[3].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r11, %rsi              /* a[2]*a[3].lo.. */
+	shldq	$32, %r8, %rsi          /* (a[1]*a[3].lo..).high */
+	shrxq	%r10, %r11, %r10        /* (a[2]*a[3].lo..).high */
+	movq	%r11, %rdi              /* a[2]*a[3].lo.. */
+	addq	%rcx, %rdi              /* a[2]*a[3].lo.. */
+	movq	%r8, %rbp               /* a[1]*a[3].lo.. */
+	adcq	%rsi, %rbp              /* a[1]*a[3].lo.. */
+	movq	%r11, %r12              /* a[2]*a[3].lo.. */
+	adcq	%r10, %r12              /* a[2]*a[3].lo.. */
 	movq	$0, %r14
-	adcq	$0, %r14                /* %v117 */
-	cmpq	%rdi, %rsi
-	sbbq	%rbp, %r15
-	sbbq	%r13, %rbx              /* a[0]*a[0].lo.. */
-	sbbq	$0, %r11                /* a[0]*a[1].lo.. */
-	sbbq	$0, %r14                /* %v122 */
-	subq	%rbx, %r9               /* a[0]*a[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%r11, %rcx              /* a[0]*a[3].lo.. */
-	movq	8(%rsp), %r11           /* reload a[0]*a[4].lo.. */
-	movq	16(%rsp), %rdi          /* reload a[0]*a[5].lo.. */
-	sbbq	%r14, %r11              /* a[0]*a[4].lo.. */
-	sbbq	$0, %rdi                /* a[0]*a[5].lo.. */
-	sbbq	$0, %rsi                /* a[0]*a[0].lo.. */
-	sbbq	$0, %r10                /* a[0]*a[1].lo.. */
-	shlxq	%rdx, %r9, %rbx         /* a[0]*a[2].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rcx, %rbp              /* a[0]*a[3].lo.. */
-	shldq	$32, %r9, %rbp          /* (a[0]*a[2].lo..).high */
-	addq	%r9, %rbx               /* a[0]*a[2].lo.. */
-	adcq	%rbp, %rcx
-	addq	%r9, %rcx               /* a[0]*a[3].lo.. */
-	shlxq	%rdx, %rbx, %r9         /* a[0]*a[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%rcx, %rbp              /* a[0]*a[3].lo.. */
-	shldq	$32, %rbx, %rbp         /* (a[0]*a[2].lo..).high */
-	shrxq	%rdx, %rcx, %r13        /* (a[0]*a[3].lo..).high */
-	movq	%rcx, %r14              /* a[0]*a[3].lo.. */
-	addq	%r9, %r14               /* a[0]*a[3].lo.. */
-	movq	%rbx, %r15              /* a[0]*a[2].lo.. */
-	adcq	%rbp, %r15              /* a[0]*a[2].lo.. */
-	movq	%r8, 8(%rsp)            /* spill a[2]*a[5].hi.. */
-	movq	%rcx, %r8               /* a[0]*a[3].lo.. */
-	adcq	%r13, %r8               /* a[0]*a[3].lo.. */
-	movq	%rax, 16(%rsp)          /* spill a[1]*a[5].hi.. */
-	movq	$0, %rax
-	adcq	$0, %rax                /* %v140 */
-	cmpq	%r9, %rbx
-	sbbq	%rbp, %r14
-	sbbq	%r13, %r15              /* a[0]*a[2].lo.. */
-	sbbq	$0, %r8                 /* a[0]*a[3].lo.. */
-	sbbq	$0, %rax                /* %v145 */
-	subq	%r15, %r11              /* a[0]*a[4].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%r8, %rdi               /* a[0]*a[5].lo.. */
-	sbbq	%rax, %rsi              /* a[0]*a[0].lo.. */
-	sbbq	$0, %r10                /* a[0]*a[1].lo.. */
-	sbbq	$0, %rbx                /* a[0]*a[2].lo.. */
-	sbbq	$0, %rcx                /* a[0]*a[3].lo.. */
-	shlxq	%rdx, %r11, %rax        /* a[0]*a[4].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rdi, %r9               /* a[0]*a[5].lo.. */
-	shldq	$32, %r11, %r9          /* (a[0]*a[4].lo..).high */
-	addq	%r11, %rax              /* a[0]*a[4].lo.. */
-	adcq	%r9, %rdi
-	addq	%r11, %rdi              /* a[0]*a[5].lo.. */
-	shlxq	%rdx, %rax, %r11        /* a[0]*a[4].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%rdi, %r9               /* a[0]*a[5].lo.. */
-	shldq	$32, %rax, %r9          /* (a[0]*a[4].lo..).high */
-	shrxq	%rdx, %rdi, %r8         /* (a[0]*a[5].lo..).high */
-	movq	%rdi, %rdx              /* a[0]*a[5].lo.. */
-	addq	%r11, %rdx              /* a[0]*a[5].lo.. */
-	movq	%rax, %rbp              /* a[0]*a[4].lo.. */
-	adcq	%r9, %rbp               /* a[0]*a[4].lo.. */
-	movq	%rdi, %r13              /* a[0]*a[5].lo.. */
-	adcq	%r8, %r13               /* a[0]*a[5].lo.. */
-	movq	$0, %r14
-	adcq	$0, %r14                /* %v163 */
-	cmpq	%r11, %rax
-	sbbq	%r9, %rdx
-	sbbq	%r8, %rbp               /* a[0]*a[4].lo.. */
-	sbbq	$0, %r13                /* a[0]*a[5].lo.. */
-	sbbq	$0, %r14                /* %v168 */
-	subq	%rbp, %rsi              /* a[0]*a[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%r13, %r10              /* a[0]*a[1].lo.. */
-	sbbq	%r14, %rbx              /* a[0]*a[2].lo.. */
-	sbbq	$0, %rcx                /* a[0]*a[3].lo.. */
-	sbbq	$0, %rax                /* a[0]*a[4].lo.. */
-	sbbq	$0, %rdi                /* a[0]*a[5].lo.. */
-	addq	%r12, %rsi              /* a[0]*a[0].lo..       return (low + high).reduce_once(P) */
-	adcq	16(%rsp), %r10          /* a[0]*a[1].lo.. */
-	movq	$0, %r11                /* start */
-	adcq	8(%rsp), %rbx           /* a[0]*a[2].lo.. */
-	adcq	40(%rsp), %rcx          /* a[0]*a[3].lo.. */
-	adcq	32(%rsp), %rax          /* a[0]*a[4].lo.. */
-	adcq	24(%rsp), %rdi          /* a[0]*a[5].lo.. */
-	adcq	$0, %r11                /* %v181 */
-	movl	$0xffffffff, %r9d       /* 0xffffffff */
-	movq	%rsi, %r8               /* a[0]*a[0].lo.. */
-	subq	%r9, %r8                /* a[0]*a[0].lo.. */
-	movabsq	$0xffffffff00000000, %r9 /* 0xffffffff00000000 */
-	movq	%r10, %rdx              /* a[0]*a[1].lo.. */
-	sbbq	%r9, %rdx               /* a[0]*a[1].lo.. */
-	movq	%rbx, %r9               /* a[0]*a[2].lo.. */
-	sbbq	$-2, %r9                /* a[0]*a[2].lo.. */
-	movq	%rcx, %rbp              /* a[0]*a[3].lo.. */
-	sbbq	$-1, %rbp               /* a[0]*a[3].lo.. */
-	movq	%rax, %r12              /* a[0]*a[4].lo.. */
-	sbbq	$-1, %r12               /* a[0]*a[4].lo.. */
-	movq	%rdi, %r13              /* a[0]*a[5].lo.. */
-	sbbq	$-1, %r13               /* a[0]*a[5].lo.. */
-	sbbq	$0, %r11
-	cmovcq	%rsi, %r8               /* %v192 */
-	cmovcq	%r10, %rdx              /* %v193 */
-	cmovcq	%rbx, %r9               /* %v194 */
-	cmovcq	%rcx, %rbp              /* %v195 */
-	cmovcq	%rax, %r12              /* %v196 */
+	adcq	$0, %r14                /* %v156 */
+	cmpq	%rcx, %r8
+	sbbq	%rsi, %rdi
+	sbbq	%r10, %rbp              /* a[1]*a[3].lo.. */
+	sbbq	$0, %r12                /* a[2]*a[3].lo.. */
+	sbbq	$0, %r14                /* %v161 */
+	subq	%rbp, %r9               /* a[0]*a[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r12, %r13              /* a[0]*a[1].lo.. */
+	sbbq	%r14, %rdx              /* a[0]*a[2].lo.. */
+	sbbq	$0, %rbx                /* a[1]*a[2].lo.. */
+	sbbq	$0, %r8                 /* a[1]*a[3].lo.. */
+	sbbq	$0, %r11                /* a[2]*a[3].lo.. */
+	addq	%rax, %r9               /* a[0]*a[0].lo..       return (low + high).reduce_once(P) */
+	adcq	16(%rsp), %r13          /* a[0]*a[1].lo.. */
+	movq	$0, %rax                /* start */
+	adcq	8(%rsp), %rdx           /* a[0]*a[2].lo.. */
+	adcq	40(%rsp), %rbx          /* a[1]*a[2].lo.. */
+	adcq	32(%rsp), %r8           /* a[1]*a[3].lo.. */
+	adcq	24(%rsp), %r11          /* a[2]*a[3].lo.. */
+	adcq	$0, %rax                /* %v174 */
+	movl	$0xffffffff, %r10d      /* 0xffffffff */
+	movq	%r9, %rcx               /* a[0]*a[0].lo.. */
+	subq	%r10, %rcx              /* a[0]*a[0].lo.. */
+	movabsq	$0xffffffff00000000, %r10 /* 0xffffffff00000000 */
+	movq	%r13, %rsi              /* a[0]*a[1].lo.. */
+	sbbq	%r10, %rsi              /* a[0]*a[1].lo.. */
+	movq	%rdx, %r10              /* a[0]*a[2].lo.. */
+	sbbq	$-2, %r10               /* a[0]*a[2].lo.. */
+	movq	%rbx, %rdi              /* a[1]*a[2].lo.. */
+	sbbq	$-1, %rdi               /* a[1]*a[2].lo.. */
+	movq	%r8, %rbp               /* a[1]*a[3].lo.. */
+	sbbq	$-1, %rbp               /* a[1]*a[3].lo.. */
+	movq	%r11, %r12              /* a[2]*a[3].lo.. */
+	sbbq	$-1, %r12               /* a[2]*a[3].lo.. */
+	sbbq	$0, %rax
 	movq	(%rsp), %rax            /* out */
-	cmovcq	%rdi, %r13              /* %v197 */
-	movq	%r8, (%rax)             /*                      def sqr(a: element) -> element: */
-	movq	%rdx, 8(%rax)
-	movq	%r9, 16(%rax)
-	movq	%rbp, 24(%rax)
-	movq	%r12, 32(%rax)
-	movq	%r13, 40(%rax)
+	cmovcq	%r9, %rcx               /* %v185 */
+	cmovcq	%r13, %rsi              /* %v186 */
+	cmovcq	%rdx, %r10              /* %v187 */
+	cmovcq	%rbx, %rdi              /* %v188 */
+	cmovcq	%r8, %rbp               /* %v189 */
+	cmovcq	%r11, %r12              /* %v190 */
+	movq	%rcx, (%rax)            /*                      def sqr(a: element) -> element: */
+	movq	%rsi, 8(%rax)
+	movq	%r10, 16(%rax)
+	movq	%rdi, 24(%rax)
+	movq	%rbp, 32(%rax)
+	movq	%r12, 40(%rax)
 	addq	$48, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -662,8 +657,8 @@ SYMBOL(p384_sqr):
  * args    out in rdi, a in rsi, n in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   128 bytes
- * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
+ * stack   112 bytes
+ * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p384_square_n)
 	HIDDEN(p384_square_n)
@@ -690,8 +685,8 @@ SYMBOL(p384_square_n):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	subq	$80, %rsp               /* slots */
-	.cfi_def_cfa_offset 136
+	subq	$64, %rsp               /* slots */
+	.cfi_def_cfa_offset 120
 	movq	(%rsi), %rax            /* a[0] */
 	movq	8(%rsi), %r10           /* a[1] */
 	movq	16(%rsi), %r11          /* a[2] */
@@ -700,243 +695,240 @@ SYMBOL(p384_square_n):
 	movq	40(%rsi), %rcx          /* a[5] */
 	movq	%rdi, (%rsp)            /* spill out */
 	testq	%rdx, %rdx
-	jz	LOCAL(square_n_join2)
-	movq	%rax, 8(%rsp)           /* keep a[0] */
-	movq	%r10, 16(%rsp)          /* keep a[1] */
-	movq	%r11, 24(%rsp)          /* keep a[2] */
-	movq	%rdx, 32(%rsp)          /* keep n */
+	jz	LOCAL(square_n_none)
+	movq	%rcx, 8(%rsp)           /* keep a[5] */
+	movq	%rdx, 16(%rsp)          /* keep n */
+	movq	%rax, %r12              /* a[0] */
+	movq	%r10, %r15              /* a[1] */
+	movq	%r8, %rcx               /* s4 */
 LOCAL(square_n_loop3):
-	movq	8(%rsp), %rdx           /* s0 */
-	mulxq	16(%rsp), %r10, %rax    /* rax=s0*s1.hi r10=s0*s1.lo return reduced(a.value * a.value) */
-	mulxq	24(%rsp), %rsi, %r11    /* r11=s0*s2.hi rsi=s0*s2.lo */
-	mulxq	%r9, %rbx, %rdi         /* rdi=s0*s3.hi rbx=s0*s3.lo */
-	mulxq	%r8, %r12, %rbp         /* rbp=s0*s4.hi r12=s0*s4.lo */
-	addq	%rax, %rsi              /* s0*s2.lo.. */
-	adcq	%r11, %rbx              /* s0*s3.lo.. */
-	adcq	%rdi, %r12              /* s0*s4.lo.. */
-	mulxq	%rcx, %r11, %rax        /* s0*s5.hi */
-	movq	16(%rsp), %rdx          /* s1 */
-	adcq	%rbp, %r11              /* s0*s5.lo.. */
-	adcq	$0, %rax                /* s0*s5.hi.. */
-	xorl	%edi, %edi              /* 0 */
-	mulxq	24(%rsp), %r13, %rbp    /* s1*s2.hi */
-	adcxq	%r13, %rbx              /* s0*s3.lo.. */
-	mulxq	%r9, %r14, %r13         /* s1*s3.hi */
-	adcxq	%r14, %r12
-	adoxq	%rbp, %r12              /* s0*s4.lo.. */
-	mulxq	%r8, %r14, %rbp         /* s1*s4.hi */
-	adcxq	%r14, %r11
-	adoxq	%r13, %r11              /* s0*s5.lo.. */
-	mulxq	%rcx, %r14, %r13        /* s1*s5.hi */
-	movq	24(%rsp), %rdx          /* s2 */
-	adcxq	%r14, %rax
-	adoxq	%rbp, %rax              /* s0*s5.hi.. */
-	adcxq	%rdi, %r13
-	adoxq	%rdi, %r13              /* s1*s5.hi.. */
-	xorl	%edi, %edi              /* 0 */
-	mulxq	%r9, %r14, %rbp         /* s2*s3.hi */
-	adcxq	%r14, %r11              /* s0*s5.lo.. */
-	mulxq	%r8, %r15, %r14         /* s2*s4.hi */
-	adcxq	%r15, %rax
-	adoxq	%rbp, %rax              /* s0*s5.hi.. */
-	mulxq	%rcx, %r15, %rbp        /* s2*s5.hi */
-	adcxq	%r15, %r13
-	adoxq	%r14, %r13              /* s1*s5.hi.. */
-	adcxq	%rdi, %rbp
-	adoxq	%rdi, %rbp              /* s2*s5.hi.. */
-	xorl	%edi, %edi              /* 0 */
 	movq	%r9, %rdx               /* s3 */
-	mulxq	%r8, %r15, %r14         /* s3*s4.hi */
-	adcxq	%r15, %r13              /* s1*s5.hi.. */
-	mulxq	%rcx, %r9, %r15         /* s3*s5.hi */
-	adcxq	%r9, %rbp
-	adoxq	%r14, %rbp              /* s2*s5.hi.. */
-	adcxq	%rdi, %r15
-	adoxq	%rdi, %r15              /* s3*s5.hi.. */
-	movq	%rdx, %r9               /* s3 */
-	movq	%r8, %rdx               /* s4 */
-	mulxq	%rcx, %r14, %rdi        /* s4*s5.hi */
-	addq	%r14, %r15              /* s3*s5.hi.. */
-	adcq	$0, %rdi                /* s4*s5.hi.. */
-	movq	8(%rsp), %rdx           /* reload s0 */
-	addq	%r10, %r10              /* s0*s1.lo.. */
-	adcq	%rsi, %rsi              /* s0*s2.lo.. */
-	adcq	%rbx, %rbx              /* s0*s3.lo.. */
-	adcq	%r12, %r12              /* s0*s4.lo.. */
-	adcq	%r11, %r11              /* s0*s5.lo.. */
-	adcq	%rax, %rax              /* s0*s5.hi.. */
-	adcq	%r13, %r13              /* s1*s5.hi.. */
-	adcq	%rbp, %rbp              /* s2*s5.hi.. */
-	adcq	%r15, %r15              /* s3*s5.hi.. */
-	adcq	%rdi, %rdi              /* s4*s5.hi.. */
-	movq	$0, %r14
-	adcq	$0, %r14                /* %v87 */
-	movq	%r14, 40(%rsp)          /* spill %v87 */
-	mulxq	%rdx, %r14, %rdx        /* s0*s0.lo */
-	addq	%rdx, %r10              /* s0*s1.lo.. */
-	movq	16(%rsp), %rdx          /* reload s1 */
-	movq	%rdi, 48(%rsp)          /* spill s4*s5.hi.. */
-	mulxq	%rdx, %rdi, %rdx        /* s1*s1.hi */
-	adcq	%rdi, %rsi              /* s0*s2.lo.. */
-	adcq	%rdx, %rbx              /* s0*s3.lo.. */
-	movq	24(%rsp), %rdx          /* reload s2 */
-	mulxq	%rdx, %rdx, %rdi        /* s2*s2.hi */
-	adcq	%rdx, %r12              /* s0*s4.lo.. */
-	movq	%r9, %rdx               /* s3 */
-	mulxq	%r9, %rdx, %r9          /* r9=s3*s3.hi rdx=s3*s3.lo */
-	adcq	%rdi, %r11              /* s0*s5.lo.. */
-	movq	%rdx, %rdi              /* s3*s3.lo */
-	movq	%r8, %rdx               /* s4 */
-	mulxq	%r8, %rdx, %r8          /* r8=s4*s4.hi rdx=s4*s4.lo */
-	adcq	%rdi, %rax              /* s0*s5.hi.. */
-	movq	%rdx, %rdi              /* s4*s4.lo */
-	movq	%rcx, %rdx              /* s5 */
-	mulxq	%rcx, %rdx, %rcx        /* rcx=s5*s5.hi rdx=s5*s5.lo */
-	adcq	%r9, %r13               /* s1*s5.hi.. */
-	adcq	%rdi, %rbp              /* s2*s5.hi.. */
-	adcq	%r8, %r15               /* s3*s5.hi.. */
-	adcq	48(%rsp), %rdx          /* s4*s5.hi.. */
-	adcq	40(%rsp), %rcx          /* s5*s5.hi.. */
-	movl	$32, %edi               /* 0x20 */
-	shlxq	%rdi, %r14, %r8         /* s0*s0.lo<<           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r10, %r9               /* s0*s1.lo.. */
-	shldq	$32, %r14, %r9          /* (s0*s0.lo).high */
-	addq	%r14, %r8               /* s0*s0.lo.. */
-	adcq	%r9, %r10
-	addq	%r14, %r10              /* s0*s1.lo.. */
-	shlxq	%rdi, %r8, %r9          /* s0*s0.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%r10, %r14              /* s0*s1.lo.. */
-	shldq	$32, %r8, %r14          /* (s0*s0.lo..).high */
-	movq	%rcx, 40(%rsp)          /* spill s5*s5.hi.. */
-	shrxq	%rdi, %r10, %rcx        /* (s0*s1.lo..).high */
-	movq	%rdx, 48(%rsp)          /* spill s4*s5.hi.. */
-	movq	%r10, %rdx              /* s0*s1.lo.. */
-	addq	%r9, %rdx               /* s0*s1.lo.. */
-	movq	%r15, 56(%rsp)          /* spill s3*s5.hi.. */
-	movq	%r8, %r15               /* s0*s0.lo.. */
-	adcq	%r14, %r15              /* s0*s0.lo.. */
-	movq	%rbp, 64(%rsp)          /* spill s2*s5.hi.. */
-	movq	%r10, %rbp              /* s0*s1.lo.. */
-	adcq	%rcx, %rbp              /* s0*s1.lo.. */
-	movq	%r13, 72(%rsp)          /* spill s1*s5.hi.. */
-	movq	$0, %r13
-	adcq	$0, %r13                /* %v124 */
-	cmpq	%r9, %r8
-	sbbq	%r14, %rdx
-	sbbq	%rcx, %r15              /* s0*s0.lo.. */
-	sbbq	$0, %rbp                /* s0*s1.lo.. */
-	sbbq	$0, %r13                /* %v129 */
-	subq	%r15, %rsi              /* s0*s2.lo..           low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%rbp, %rbx              /* s0*s3.lo.. */
-	sbbq	%r13, %r12              /* s0*s4.lo.. */
-	sbbq	$0, %r11                /* s0*s5.lo.. */
-	sbbq	$0, %r8                 /* s0*s0.lo.. */
-	sbbq	$0, %r10                /* s0*s1.lo.. */
-	shlxq	%rdi, %rsi, %rdx        /* s0*s2.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rbx, %r9               /* s0*s3.lo.. */
-	shldq	$32, %rsi, %r9          /* (s0*s2.lo..).high */
-	addq	%rsi, %rdx              /* s0*s2.lo.. */
-	adcq	%r9, %rbx
-	addq	%rsi, %rbx              /* s0*s3.lo.. */
-	shlxq	%rdi, %rdx, %r9         /* s0*s2.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%rbx, %rcx              /* s0*s3.lo.. */
-	shldq	$32, %rdx, %rcx         /* (s0*s2.lo..).high */
-	shrxq	%rdi, %rbx, %rsi        /* (s0*s3.lo..).high */
-	movq	%rbx, %rbp              /* s0*s3.lo.. */
-	addq	%r9, %rbp               /* s0*s3.lo.. */
-	movq	%rdx, %r13              /* s0*s2.lo.. */
-	adcq	%rcx, %r13              /* s0*s2.lo.. */
-	movq	%rbx, %r14              /* s0*s3.lo.. */
-	adcq	%rsi, %r14              /* s0*s3.lo.. */
+	mulxq	%r11, %r10, %rax        /* rax=s2*s3.hi r10=s2*s3.lo return reduced(a.value * a.value) */
+	mulxq	%r15, %rsi, %r8         /* r8=s1*s3.hi rsi=s1*s3.lo */
+	movq	%r11, %rdx              /* s2 */
+	mulxq	%rcx, %rbx, %rdi        /* rdi=s2*s4.hi rbx=s2*s4.lo */
+	addq	%r8, %r10               /* s2*s3.lo.. */
+	mulxq	%r15, %rbp, %r8         /* r8=s1*s2.hi rbp=s1*s2.lo */
+	adcq	%rbx, %rax              /* s2*s3.hi.. */
+	movq	%rcx, %rdx              /* s4 */
+	mulxq	%r15, %r13, %rbx        /* rbx=s1*s4.hi r13=s1*s4.lo */
+	adcq	$0, %rdi                /* s2*s4.hi.. */
+	addq	%r8, %rsi               /* s1*s3.lo.. */
+	adcq	%r13, %r10              /* s2*s3.lo.. */
+	mulxq	%r9, %r13, %r8          /* r8=s3*s4.hi r13=s3*s4.lo */
+	adcq	%rbx, %rax              /* s2*s3.hi.. */
+	adcq	%r13, %rdi              /* s2*s4.hi.. */
+	movq	%r12, %rdx              /* s0 */
+	mulxq	%r11, %r13, %rbx        /* rbx=s0*s2.hi r13=s0*s2.lo */
+	adcq	$0, %r8                 /* s3*s4.hi.. */
+	addq	%rbx, %rbp              /* s1*s2.lo.. */
+	mulxq	%rcx, %r14, %rbx        /* s0*s4.hi */
+	movq	8(%rsp), %rdx           /* s5 */
+	adcq	%r14, %rsi              /* s1*s3.lo.. */
+	adcq	%rbx, %r10              /* s2*s3.lo.. */
+	mulxq	%r15, %r14, %rbx        /* s1*s5.hi */
+	adcq	%r14, %rax              /* s2*s3.hi.. */
+	adcq	%rbx, %rdi              /* s2*s4.hi.. */
+	mulxq	%r9, %r14, %rbx         /* s3*s5.hi */
+	adcq	%r14, %r8               /* s3*s4.hi.. */
+	adcq	$0, %rbx                /* s3*s5.hi.. */
+	movq	%r12, %rdx              /* s0 */
+	movq	%rbx, 24(%rsp)          /* spill s3*s5.hi.. */
+	mulxq	%r15, %rbx, %r14        /* s0*s1.lo */
+	addq	%r14, %r13              /* s0*s2.lo.. */
+	mulxq	%r9, %rdx, %r14         /* s0*s3.hi */
+	adcq	%rdx, %rbp              /* s1*s2.lo.. */
+	movq	8(%rsp), %rdx           /* s5 */
+	adcq	%r14, %rsi              /* s1*s3.lo.. */
+	movq	%r9, 32(%rsp)           /* spill s3 */
+	mulxq	%r12, %r9, %r14         /* s0*s5.hi */
+	adcq	%r9, %r10               /* s2*s3.lo.. */
+	adcq	%r14, %rax              /* s2*s3.hi.. */
+	mulxq	%r11, %r14, %r9         /* s2*s5.hi */
+	adcq	%r14, %rdi              /* s2*s4.hi.. */
+	mulxq	%rcx, %rdx, %r14        /* r14=s4*s5.hi rdx=s4*s5.lo */
+	adcq	%r9, %r8                /* s3*s4.hi.. */
+	adcq	24(%rsp), %rdx          /* s3*s5.hi.. */
+	adcq	$0, %r14                /* s4*s5.hi.. */
+	addq	%rbx, %rbx              /* s0*s1.lo.. */
+	adcq	%r13, %r13              /* s0*s2.lo.. */
+	adcq	%rbp, %rbp              /* s1*s2.lo.. */
+	adcq	%rsi, %rsi              /* s1*s3.lo.. */
+	adcq	%r10, %r10              /* s2*s3.lo.. */
+	adcq	%rax, %rax              /* s2*s3.hi.. */
+	adcq	%rdi, %rdi              /* s2*s4.hi.. */
+	adcq	%r8, %r8                /* s3*s4.hi.. */
+	adcq	%rdx, %rdx              /* s3*s5.hi.. */
+	adcq	%r14, %r14              /* s4*s5.hi.. */
+	movq	$0, %r9
+	adcq	$0, %r9                 /* %v80 */
+	movq	%rdx, 24(%rsp)          /* spill s3*s5.hi.. */
+	movq	%r12, %rdx              /* s0 */
+	mulxq	%r12, %r12, %rdx        /* s0*s0.lo */
+	addq	%rdx, %rbx              /* s0*s1.lo.. */
+	movq	%r15, %rdx              /* s1 */
+	mulxq	%r15, %r15, %rdx        /* s1*s1.hi */
+	adcq	%r15, %r13              /* s0*s2.lo.. */
+	adcq	%rdx, %rbp              /* s1*s2.lo.. */
+	movq	%r11, %rdx              /* s2 */
+	mulxq	%r11, %rdx, %r11        /* s2*s2.hi */
+	adcq	%rdx, %rsi              /* s1*s3.lo.. */
+	movq	32(%rsp), %rdx          /* reload s3 */
+	mulxq	%rdx, %rdx, %r15        /* r15=s3*s3.hi rdx=s3*s3.lo */
+	adcq	%r11, %r10              /* s2*s3.lo.. */
+	movq	%rdx, %r11              /* s3*s3.lo */
+	movq	%rcx, %rdx              /* s4 */
+	mulxq	%rcx, %rdx, %rcx        /* rcx=s4*s4.hi rdx=s4*s4.lo */
+	adcq	%r11, %rax              /* s2*s3.hi.. */
+	movq	%rdx, %r11              /* s4*s4.lo */
+	movq	8(%rsp), %rdx           /* reload s5 */
+	movq	%rax, 32(%rsp)          /* spill s2*s3.hi.. */
+	mulxq	%rdx, %rax, %rdx        /* rdx=s5*s5.hi rax=s5*s5.lo */
+	adcq	%r15, %rdi              /* s2*s4.hi.. */
+	adcq	%r11, %r8               /* s3*s4.hi.. */
+	adcq	24(%rsp), %rcx          /* s3*s5.hi.. */
+	adcq	%rax, %r14              /* s4*s5.hi.. */
+	adcq	%rdx, %r9               /* s5*s5.hi.. */
+	movl	$32, %eax               /* 0x20 */
+	shlxq	%rax, %r12, %rdx        /* s0*s0.lo<<           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rbx, %r11              /* s0*s1.lo.. */
+	shldq	$32, %r12, %r11         /* (s0*s0.lo).high */
+	addq	%r12, %rdx              /* s0*s0.lo.. */
+	adcq	%r11, %rbx
+	addq	%r12, %rbx              /* s0*s1.lo.. */
+	shlxq	%rax, %rdx, %r11        /* s0*s0.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rbx, %r12              /* s0*s1.lo.. */
+	shldq	$32, %rdx, %r12         /* (s0*s0.lo..).high */
+	shrxq	%rax, %rbx, %r15        /* (s0*s1.lo..).high */
+	movq	%r9, 24(%rsp)           /* spill s5*s5.hi.. */
+	movq	%rbx, %r9               /* s0*s1.lo.. */
+	addq	%r11, %r9               /* s0*s1.lo.. */
+	movq	%r14, 40(%rsp)          /* spill s4*s5.hi.. */
+	movq	%rdx, %r14              /* s0*s0.lo.. */
+	adcq	%r12, %r14              /* s0*s0.lo.. */
+	movq	%rcx, 48(%rsp)          /* spill s3*s5.hi.. */
+	movq	%rbx, %rcx              /* s0*s1.lo.. */
+	adcq	%r15, %rcx              /* s0*s1.lo.. */
+	movq	%r8, 56(%rsp)           /* spill s3*s4.hi.. */
+	movq	$0, %r8
+	adcq	$0, %r8                 /* %v117 */
+	cmpq	%r11, %rdx
+	sbbq	%r12, %r9
+	sbbq	%r15, %r14              /* s0*s0.lo.. */
+	sbbq	$0, %rcx                /* s0*s1.lo.. */
+	sbbq	$0, %r8                 /* %v122 */
+	subq	%r14, %r13              /* s0*s2.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%rcx, %rbp              /* s1*s2.lo.. */
+	sbbq	%r8, %rsi               /* s1*s3.lo.. */
+	sbbq	$0, %r10                /* s2*s3.lo.. */
+	sbbq	$0, %rdx                /* s0*s0.lo.. */
+	sbbq	$0, %rbx                /* s0*s1.lo.. */
+	shlxq	%rax, %r13, %r8         /* s0*s2.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rbp, %r11              /* s1*s2.lo.. */
+	shldq	$32, %r13, %r11         /* (s0*s2.lo..).high */
+	addq	%r13, %r8               /* s0*s2.lo.. */
+	adcq	%r11, %rbp
+	addq	%r13, %rbp              /* s1*s2.lo.. */
+	shlxq	%rax, %r8, %r11         /* s0*s2.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rbp, %r9               /* s1*s2.lo.. */
+	shldq	$32, %r8, %r9           /* (s0*s2.lo..).high */
+	shrxq	%rax, %rbp, %rcx        /* (s1*s2.lo..).high */
+	movq	%rbp, %r12              /* s1*s2.lo.. */
+	addq	%r11, %r12              /* s1*s2.lo.. */
+	movq	%r8, %r13               /* s0*s2.lo.. */
+	adcq	%r9, %r13               /* s0*s2.lo.. */
+	movq	%rbp, %r14              /* s1*s2.lo.. */
+	adcq	%rcx, %r14              /* s1*s2.lo.. */
 	movq	$0, %r15
-	adcq	$0, %r15                /* %v147 */
-	cmpq	%r9, %rdx
-	sbbq	%rcx, %rbp
-	sbbq	%rsi, %r13              /* s0*s2.lo.. */
-	sbbq	$0, %r14                /* s0*s3.lo.. */
-	sbbq	$0, %r15                /* %v152 */
-	subq	%r13, %r12              /* s0*s4.lo..           low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%r14, %r11              /* s0*s5.lo.. */
-	sbbq	%r15, %r8               /* s0*s0.lo.. */
-	sbbq	$0, %r10                /* s0*s1.lo.. */
-	sbbq	$0, %rdx                /* s0*s2.lo.. */
-	sbbq	$0, %rbx                /* s0*s3.lo.. */
-	shlxq	%rdi, %r12, %rsi        /* s0*s4.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r11, %r9               /* s0*s5.lo.. */
-	shldq	$32, %r12, %r9          /* (s0*s4.lo..).high */
-	addq	%r12, %rsi              /* s0*s4.lo.. */
-	adcq	%r9, %r11
-	addq	%r12, %r11              /* s0*s5.lo.. */
-	shlxq	%rdi, %rsi, %r9         /* s0*s4.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%r11, %rcx              /* s0*s5.lo.. */
-	shldq	$32, %rsi, %rcx         /* (s0*s4.lo..).high */
-	shrxq	%rdi, %r11, %rbp        /* (s0*s5.lo..).high */
-	movq	%r11, %r12              /* s0*s5.lo.. */
-	addq	%r9, %r12               /* s0*s5.lo.. */
-	movq	%rsi, %r13              /* s0*s4.lo.. */
-	adcq	%rcx, %r13              /* s0*s4.lo.. */
-	movq	%r11, %r14              /* s0*s5.lo.. */
-	adcq	%rbp, %r14              /* s0*s5.lo.. */
+	adcq	$0, %r15                /* %v140 */
+	cmpq	%r11, %r8
+	sbbq	%r9, %r12
+	sbbq	%rcx, %r13              /* s0*s2.lo.. */
+	sbbq	$0, %r14                /* s1*s2.lo.. */
+	sbbq	$0, %r15                /* %v145 */
+	subq	%r13, %rsi              /* s1*s3.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %r10              /* s2*s3.lo.. */
+	sbbq	%r15, %rdx              /* s0*s0.lo.. */
+	sbbq	$0, %rbx                /* s0*s1.lo.. */
+	sbbq	$0, %r8                 /* s0*s2.lo.. */
+	sbbq	$0, %rbp                /* s1*s2.lo.. */
+	shlxq	%rax, %rsi, %r13        /* s1*s3.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r10, %r11              /* s2*s3.lo.. */
+	shldq	$32, %rsi, %r11         /* (s1*s3.lo..).high */
+	addq	%rsi, %r13              /* s1*s3.lo.. */
+	adcq	%r11, %r10
+	addq	%rsi, %r10              /* s2*s3.lo.. */
+	shlxq	%rax, %r13, %r11        /* s1*s3.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r10, %r9               /* s2*s3.lo.. */
+	shldq	$32, %r13, %r9          /* (s1*s3.lo..).high */
+	shrxq	%rax, %r10, %rcx        /* (s2*s3.lo..).high */
+	movq	%r10, %rsi              /* s2*s3.lo.. */
+	addq	%r11, %rsi              /* s2*s3.lo.. */
+	movq	%r13, %r12              /* s1*s3.lo.. */
+	adcq	%r9, %r12               /* s1*s3.lo.. */
+	movq	%r10, %r14              /* s2*s3.lo.. */
+	adcq	%rcx, %r14              /* s2*s3.lo.. */
 	movq	$0, %r15
-	adcq	$0, %r15                /* %v170 */
-	cmpq	%r9, %rsi
-	sbbq	%rcx, %r12
-	sbbq	%rbp, %r13              /* s0*s4.lo.. */
-	sbbq	$0, %r14                /* s0*s5.lo.. */
-	sbbq	$0, %r15                /* %v175 */
-	subq	%r13, %r8               /* s0*s0.lo..           low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%r14, %r10              /* s0*s1.lo.. */
-	sbbq	%r15, %rdx              /* s0*s2.lo.. */
-	sbbq	$0, %rbx                /* s0*s3.lo.. */
-	sbbq	$0, %rsi                /* s0*s4.lo.. */
-	sbbq	$0, %r11                /* s0*s5.lo.. */
-	addq	%r8, %rax               /* s0*s0.lo..           return (low + high).reduce_once(P) */
-	adcq	72(%rsp), %r10          /* s0*s1.lo.. */
-	movq	$0, %rbp                /* start */
-	adcq	64(%rsp), %rdx          /* s0*s2.lo.. */
-	adcq	56(%rsp), %rbx          /* s0*s3.lo.. */
-	adcq	48(%rsp), %rsi          /* s0*s4.lo.. */
-	adcq	40(%rsp), %r11          /* s0*s5.lo.. */
-	adcq	$0, %rbp                /* %v188 */
-	movl	$0xffffffff, %r12d      /* 0xffffffff */
-	movq	%rax, %r13              /* s0*s0.lo.. */
-	subq	%r12, %r13              /* s0*s0.lo.. */
+	adcq	$0, %r15                /* %v163 */
+	cmpq	%r11, %r13
+	sbbq	%r9, %rsi
+	sbbq	%rcx, %r12              /* s1*s3.lo.. */
+	sbbq	$0, %r14                /* s2*s3.lo.. */
+	sbbq	$0, %r15                /* %v168 */
+	subq	%r12, %rdx              /* s0*s0.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %rbx              /* s0*s1.lo.. */
+	sbbq	%r15, %r8               /* s0*s2.lo.. */
+	sbbq	$0, %rbp                /* s1*s2.lo.. */
+	sbbq	$0, %r13                /* s1*s3.lo.. */
+	sbbq	$0, %r10                /* s2*s3.lo.. */
+	addq	32(%rsp), %rdx          /* s0*s0.lo..           return (low + high).reduce_once(P) */
+	adcq	%rdi, %rbx              /* s0*s1.lo.. */
+	movq	$0, %rsi                /* start */
+	adcq	56(%rsp), %r8           /* s0*s2.lo.. */
+	adcq	48(%rsp), %rbp          /* s1*s2.lo.. */
+	adcq	40(%rsp), %r13          /* s1*s3.lo.. */
+	adcq	24(%rsp), %r10          /* s2*s3.lo.. */
+	adcq	$0, %rsi                /* %v181 */
+	movl	$0xffffffff, %edi       /* 0xffffffff */
+	movq	%rdx, %r12              /* s0*s0.lo.. */
+	subq	%rdi, %r12              /* s0*s0.lo.. */
 	movabsq	$0xffffffff00000000, %r14 /* 0xffffffff00000000 */
-	movq	%r10, %r15              /* s0*s1.lo.. */
+	movq	%rbx, %r15              /* s0*s1.lo.. */
 	sbbq	%r14, %r15              /* s0*s1.lo.. */
-	movq	%rdx, %rcx              /* s0*s2.lo.. */
-	sbbq	$-2, %rcx               /* s0*s2.lo.. */
-	movq	%rbx, %r9               /* s0*s3.lo.. */
-	sbbq	$-1, %r9                /* s0*s3.lo.. */
-	movq	%rsi, %r8               /* s0*s4.lo.. */
-	sbbq	$-1, %r8                /* s0*s4.lo.. */
-	movq	%r11, %rdi              /* s0*s5.lo.. */
-	sbbq	$-1, %rdi               /* s0*s5.lo.. */
-	sbbq	$0, %rbp
-	cmovcq	%rax, %r13              /* %v199 */
-	cmovcq	%r10, %r15              /* %v200 */
-	cmovcq	%rdx, %rcx              /* %v201 */
-	cmovcq	%rbx, %r9               /* %v202 */
-	cmovcq	%rsi, %r8               /* %v203 */
-	cmovcq	%r11, %rdi              /* %v204 */
-	movq	%r13, 8(%rsp)           /* keep %v199 */
-	movq	%r15, 16(%rsp)          /* keep %v200 */
-	movq	%rcx, 24(%rsp)          /* keep %v201 */
-	movq	%rdi, %rcx              /* %v204 */
-	decq	32(%rsp)
+	movq	%r8, %r11               /* s0*s2.lo.. */
+	sbbq	$-2, %r11               /* s0*s2.lo.. */
+	movq	%rbp, %r9               /* s1*s2.lo.. */
+	sbbq	$-1, %r9                /* s1*s2.lo.. */
+	movq	%r13, %rcx              /* s1*s3.lo.. */
+	sbbq	$-1, %rcx               /* s1*s3.lo.. */
+	movq	%r10, %rax              /* s2*s3.lo.. */
+	sbbq	$-1, %rax               /* s2*s3.lo.. */
+	sbbq	$0, %rsi
+	cmovcq	%rdx, %r12              /* %v192 */
+	cmovcq	%rbx, %r15              /* %v193 */
+	cmovcq	%r8, %r11               /* %v194 */
+	cmovcq	%rbp, %r9               /* %v195 */
+	cmovcq	%r13, %rcx              /* %v196 */
+	cmovcq	%r10, %rax              /* %v197 */
+	movq	%rax, 8(%rsp)           /* keep %v197 */
+	decq	16(%rsp)
 	jnz	LOCAL(square_n_loop3)
-	movq	8(%rsp), %rax           /* s0 */
-	movq	16(%rsp), %r10          /* s1 */
-	movq	24(%rsp), %r11          /* s2 */
+	movq	8(%rsp), %rax           /* s5 */
+	jmp	LOCAL(square_n_join2)
+LOCAL(square_n_none):
+	movq	%rax, %r12              /* a[0] */
+	movq	%r10, %r15              /* a[1] */
+	movq	%rcx, %rax              /* a[5] */
+	movq	%r8, %rcx               /* a[4] */
 LOCAL(square_n_join2):
-	movq	(%rsp), %rdx            /* out */
-	movq	%rax, (%rdx)            /*                      return repeat(n, sqr, a) */
-	movq	%r10, 8(%rdx)
-	movq	%r11, 16(%rdx)
-	movq	%r9, 24(%rdx)
-	movq	%r8, 32(%rdx)
-	movq	%rcx, 40(%rdx)
-	addq	$80, %rsp
+	movq	(%rsp), %r10            /* out */
+	movq	%r12, (%r10)            /*                      return repeat(n, sqr, a) */
+	movq	%r15, 8(%r10)
+	movq	%r11, 16(%r10)
+	movq	%r9, 24(%r10)
+	movq	%rcx, 32(%r10)
+	movq	%rax, 40(%r10)
+	addq	$64, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -2595,7 +2587,7 @@ SYMBOL(p384_equal):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp
- * stack   408 bytes, with what it calls
+ * stack   392 bytes, with what it calls
  */
 	.globl	SYMBOL(p384_invert)
 	HIDDEN(p384_invert)
@@ -2748,7 +2740,7 @@ SYMBOL(p384_invert):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12
- * stack   360 bytes, with what it calls
+ * stack   344 bytes, with what it calls
  */
 	.globl	SYMBOL(p384_sqrt)
 	HIDDEN(p384_sqrt)

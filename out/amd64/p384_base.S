@@ -491,101 +491,98 @@ SYMBOL(p384_sqr):
 	.cfi_offset %r14, -48
 	subq	$88, %rsp               /* slots */
 	.cfi_def_cfa_offset 136
-	movq	(%rsi), %rax            /* a[0] */
-	mulq	8(%rsi)                 /* rdx=a[0]*a[1].hi rax=a[0]*a[1].lo return reduced(a.value * a.value) */
-	movq	%rax, %r10              /* a[0]*a[1].lo */
-	movq	(%rsi), %rax            /* a[0] */
-	movq	%rdx, %r11              /* a[0]*a[1].hi */
-	mulq	16(%rsi)                /* rdx=a[0]*a[2].hi rax=a[0]*a[2].lo */
-	movq	%rax, %r9               /* a[0]*a[2].lo */
-	movq	(%rsi), %rax            /* a[0] */
-	movq	%rdx, %r8               /* a[0]*a[2].hi */
-	mulq	24(%rsi)                /* rdx=a[0]*a[3].hi rax=a[0]*a[3].lo */
-	movq	%rax, %rcx              /* a[0]*a[3].lo */
-	movq	(%rsi), %rax            /* a[0] */
-	movq	%rdx, %rbx              /* a[0]*a[3].hi */
-	mulq	32(%rsi)                /* rdx=a[0]*a[4].hi rax=a[0]*a[4].lo */
-	movq	%rax, %rbp              /* a[0]*a[4].lo */
-	movq	(%rsi), %rax            /* a[0] */
-	movq	%rdx, %r12              /* a[0]*a[4].hi */
-	mulq	40(%rsi)                /* rdx=a[0]*a[5].hi rax=a[0]*a[5].lo */
-	addq	%r11, %r9               /* a[0]*a[2].lo.. */
-	adcq	%r8, %rcx               /* a[0]*a[3].lo.. */
-	adcq	%rbx, %rbp              /* a[0]*a[4].lo.. */
-	adcq	%rax, %r12              /* a[0]*a[5].lo.. */
+	movq	16(%rsi), %rax          /* a[2] */
+	mulq	24(%rsi)                /* rdx=a[2]*a[3].hi rax=a[2]*a[3].lo return reduced(a.value * a.value) */
+	movq	%rax, %r10              /* a[2]*a[3].lo */
 	movq	8(%rsi), %rax           /* a[1] */
-	adcq	$0, %rdx                /* a[0]*a[5].hi.. */
-	movq	%rdx, %r11              /* a[0]*a[5].hi.. */
+	movq	%rdx, %r11              /* a[2]*a[3].hi */
+	mulq	24(%rsi)                /* rdx=a[1]*a[3].hi rax=a[1]*a[3].lo */
+	movq	%rax, %r9               /* a[1]*a[3].lo */
+	movq	16(%rsi), %rax          /* a[2] */
+	movq	%rdx, %r8               /* a[1]*a[3].hi */
+	mulq	32(%rsi)                /* rdx=a[2]*a[4].hi rax=a[2]*a[4].lo */
+	addq	%r8, %r10               /* a[2]*a[3].lo.. */
+	adcq	%rax, %r11              /* a[2]*a[3].hi.. */
+	movq	8(%rsi), %rax           /* a[1] */
+	adcq	$0, %rdx                /* a[2]*a[4].hi.. */
+	movq	%rdx, %r8               /* a[2]*a[4].hi.. */
 	mulq	16(%rsi)                /* rdx=a[1]*a[2].hi rax=a[1]*a[2].lo */
-	movq	%rax, %r8               /* a[1]*a[2].lo */
+	movq	%rax, %rcx              /* a[1]*a[2].lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, %rbx              /* a[1]*a[2].hi */
-	mulq	24(%rsi)                /* rdx=a[1]*a[3].hi rax=a[1]*a[3].lo */
-	movq	%rax, %r13              /* a[1]*a[3].lo */
-	movq	8(%rsi), %rax           /* a[1] */
-	movq	%rdx, %r14              /* a[1]*a[3].hi */
 	mulq	32(%rsi)                /* rdx=a[1]*a[4].hi rax=a[1]*a[4].lo */
-	movq	%rax, (%rsp)            /* spill a[1]*a[4].lo */
-	movq	8(%rsi), %rax           /* a[1] */
-	movq	%rdx, 8(%rsp)           /* spill a[1]*a[4].hi */
-	mulq	40(%rsi)                /* rdx=a[1]*a[5].hi rax=a[1]*a[5].lo */
-	addq	%r8, %rcx               /* a[0]*a[3].lo.. */
-	adcq	%r13, %rbp              /* a[0]*a[4].lo.. */
-	adcq	(%rsp), %r12            /* a[0]*a[5].lo.. */
-	adcq	%rax, %r11              /* a[0]*a[5].hi.. */
-	movq	16(%rsi), %rax          /* a[2] */
-	adcq	$0, %rdx                /* a[1]*a[5].hi.. */
-	addq	%rbx, %rbp              /* a[0]*a[4].lo.. */
-	adcq	%r14, %r12              /* a[0]*a[5].lo.. */
-	adcq	8(%rsp), %r11           /* a[0]*a[5].hi.. */
-	adcq	$0, %rdx                /* a[1]*a[5].hi.. */
-	movq	%rdx, %r8               /* a[1]*a[5].hi.. */
-	mulq	24(%rsi)                /* rdx=a[2]*a[3].hi rax=a[2]*a[3].lo */
-	movq	%rax, %rbx              /* a[2]*a[3].lo */
-	movq	16(%rsi), %rax          /* a[2] */
-	movq	%rdx, %r13              /* a[2]*a[3].hi */
-	mulq	32(%rsi)                /* rdx=a[2]*a[4].hi rax=a[2]*a[4].lo */
-	movq	%rax, %r14              /* a[2]*a[4].lo */
-	movq	16(%rsi), %rax          /* a[2] */
-	movq	%rdx, (%rsp)            /* spill a[2]*a[4].hi */
-	mulq	40(%rsi)                /* rdx=a[2]*a[5].hi rax=a[2]*a[5].lo */
-	addq	%rbx, %r12              /* a[0]*a[5].lo.. */
-	adcq	%r14, %r11              /* a[0]*a[5].hi.. */
-	adcq	%rax, %r8               /* a[1]*a[5].hi.. */
+	movq	%rax, %rbp              /* a[1]*a[4].lo */
 	movq	24(%rsi), %rax          /* a[3] */
-	adcq	$0, %rdx                /* a[2]*a[5].hi.. */
-	addq	%r13, %r11              /* a[0]*a[5].hi.. */
-	adcq	(%rsp), %r8             /* a[1]*a[5].hi.. */
-	adcq	$0, %rdx                /* a[2]*a[5].hi.. */
-	movq	%rdx, %rbx              /* a[2]*a[5].hi.. */
+	movq	%rdx, %r12              /* a[1]*a[4].hi */
 	mulq	32(%rsi)                /* rdx=a[3]*a[4].hi rax=a[3]*a[4].lo */
-	movq	%rax, %r13              /* a[3]*a[4].lo */
+	addq	%rbx, %r9               /* a[1]*a[3].lo.. */
+	adcq	%rbp, %r10              /* a[2]*a[3].lo.. */
+	adcq	%r12, %r11              /* a[2]*a[3].hi.. */
+	adcq	%rax, %r8               /* a[2]*a[4].hi.. */
+	movq	(%rsi), %rax            /* a[0] */
+	adcq	$0, %rdx                /* a[3]*a[4].hi.. */
+	movq	%rdx, %rbx              /* a[3]*a[4].hi.. */
+	mulq	16(%rsi)                /* rdx=a[0]*a[2].hi rax=a[0]*a[2].lo */
+	movq	%rax, %rbp              /* a[0]*a[2].lo */
+	movq	(%rsi), %rax            /* a[0] */
+	movq	%rdx, %r12              /* a[0]*a[2].hi */
+	mulq	32(%rsi)                /* rdx=a[0]*a[4].hi rax=a[0]*a[4].lo */
+	movq	%rax, %r13              /* a[0]*a[4].lo */
+	movq	8(%rsi), %rax           /* a[1] */
+	movq	%rdx, %r14              /* a[0]*a[4].hi */
+	mulq	40(%rsi)                /* rdx=a[1]*a[5].hi rax=a[1]*a[5].lo */
+	movq	%rax, (%rsp)            /* spill a[1]*a[5].lo */
 	movq	24(%rsi), %rax          /* a[3] */
-	movq	%rdx, %r14              /* a[3]*a[4].hi */
+	movq	%rdx, 8(%rsp)           /* spill a[1]*a[5].hi */
 	mulq	40(%rsi)                /* rdx=a[3]*a[5].hi rax=a[3]*a[5].lo */
-	addq	%r13, %r8               /* a[1]*a[5].hi.. */
-	adcq	%rax, %rbx              /* a[2]*a[5].hi.. */
+	addq	%r12, %rcx              /* a[1]*a[2].lo.. */
+	adcq	%r13, %r9               /* a[1]*a[3].lo.. */
+	adcq	%r14, %r10              /* a[2]*a[3].lo.. */
+	adcq	(%rsp), %r11            /* a[2]*a[3].hi.. */
+	adcq	8(%rsp), %r8            /* a[2]*a[4].hi.. */
+	adcq	%rax, %rbx              /* a[3]*a[4].hi.. */
+	movq	(%rsi), %rax            /* a[0] */
+	adcq	$0, %rdx                /* a[3]*a[5].hi.. */
+	movq	%rdx, %r12              /* a[3]*a[5].hi.. */
+	mulq	8(%rsi)                 /* rdx=a[0]*a[1].hi rax=a[0]*a[1].lo */
+	movq	%rax, %r13              /* a[0]*a[1].lo */
+	movq	(%rsi), %rax            /* a[0] */
+	movq	%rdx, %r14              /* a[0]*a[1].hi */
+	mulq	24(%rsi)                /* rdx=a[0]*a[3].hi rax=a[0]*a[3].lo */
+	movq	%rax, (%rsp)            /* spill a[0]*a[3].lo */
+	movq	(%rsi), %rax            /* a[0] */
+	movq	%rdx, 8(%rsp)           /* spill a[0]*a[3].hi */
+	mulq	40(%rsi)                /* rdx=a[0]*a[5].hi rax=a[0]*a[5].lo */
+	movq	%rax, 16(%rsp)          /* spill a[0]*a[5].lo */
+	movq	16(%rsi), %rax          /* a[2] */
+	movq	%rdx, 24(%rsp)          /* spill a[0]*a[5].hi */
+	mulq	40(%rsi)                /* rdx=a[2]*a[5].hi rax=a[2]*a[5].lo */
+	movq	%rax, 32(%rsp)          /* spill a[2]*a[5].lo */
 	movq	32(%rsi), %rax          /* a[4] */
-	adcq	$0, %rdx                /* a[3]*a[5].hi.. */
-	addq	%r14, %rbx              /* a[2]*a[5].hi.. */
-	adcq	$0, %rdx                /* a[3]*a[5].hi.. */
-	movq	%rdx, %r13              /* a[3]*a[5].hi.. */
-	mulq	40(%rsi)                /* a[4]*a[5].hi */
-	addq	%rax, %r13              /* a[3]*a[5].hi.. */
+	movq	%rdx, 40(%rsp)          /* spill a[2]*a[5].hi */
+	mulq	40(%rsi)                /* rdx=a[4]*a[5].hi rax=a[4]*a[5].lo */
+	addq	%r14, %rbp              /* a[0]*a[2].lo.. */
+	adcq	(%rsp), %rcx            /* a[1]*a[2].lo.. */
+	adcq	8(%rsp), %r9            /* a[1]*a[3].lo.. */
+	adcq	16(%rsp), %r10          /* a[2]*a[3].lo.. */
+	adcq	24(%rsp), %r11          /* a[2]*a[3].hi.. */
+	adcq	32(%rsp), %r8           /* a[2]*a[4].hi.. */
+	adcq	40(%rsp), %rbx          /* a[3]*a[4].hi.. */
+	adcq	%rax, %r12              /* a[3]*a[5].hi.. */
 	adcq	$0, %rdx                /* a[4]*a[5].hi.. */
 	movq	(%rsi), %rax            /* a[0] */
-	addq	%r10, %r10              /* a[0]*a[1].lo.. */
-	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
-	adcq	%rcx, %rcx              /* a[0]*a[3].lo.. */
-	adcq	%rbp, %rbp              /* a[0]*a[4].lo.. */
-	adcq	%r12, %r12              /* a[0]*a[5].lo.. */
-	adcq	%r11, %r11              /* a[0]*a[5].hi.. */
-	adcq	%r8, %r8                /* a[1]*a[5].hi.. */
-	adcq	%rbx, %rbx              /* a[2]*a[5].hi.. */
-	adcq	%r13, %r13              /* a[3]*a[5].hi.. */
+	addq	%r13, %r13              /* a[0]*a[1].lo.. */
+	adcq	%rbp, %rbp              /* a[0]*a[2].lo.. */
+	adcq	%rcx, %rcx              /* a[1]*a[2].lo.. */
+	adcq	%r9, %r9                /* a[1]*a[3].lo.. */
+	adcq	%r10, %r10              /* a[2]*a[3].lo.. */
+	adcq	%r11, %r11              /* a[2]*a[3].hi.. */
+	adcq	%r8, %r8                /* a[2]*a[4].hi.. */
+	adcq	%rbx, %rbx              /* a[3]*a[4].hi.. */
+	adcq	%r12, %r12              /* a[3]*a[5].hi.. */
 	adcq	%rdx, %rdx              /* a[4]*a[5].hi.. */
 	movq	$0, %r14
-	adcq	$0, %r14                /* %v77 */
+	adcq	$0, %r14                /* %v73 */
 	movq	%rdx, (%rsp)            /* spill a[4]*a[5].hi.. */
 	mulq	%rax                    /* rdx=a[0]*a[0].hi rax=a[0]*a[0].lo */
 	movq	%rax, 8(%rsp)           /* spill a[0]*a[0].lo */
@@ -608,154 +605,154 @@ SYMBOL(p384_sqr):
 	movq	40(%rsi), %rax          /* a[5] */
 	movq	%rdx, 80(%rsp)          /* spill a[4]*a[4].hi */
 	mulq	%rax                    /* rdx=a[5]*a[5].hi rax=a[5]*a[5].lo */
-	addq	16(%rsp), %r10          /* a[0]*a[1].lo.. */
-	adcq	24(%rsp), %r9           /* a[0]*a[2].lo.. */
-	adcq	32(%rsp), %rcx          /* a[0]*a[3].lo.. */
-	adcq	40(%rsp), %rbp          /* a[0]*a[4].lo.. */
-	adcq	48(%rsp), %r12          /* a[0]*a[5].lo.. */
-	adcq	56(%rsp), %r11          /* a[0]*a[5].hi.. */
-	adcq	64(%rsp), %r8           /* a[1]*a[5].hi.. */
-	adcq	72(%rsp), %rbx          /* a[2]*a[5].hi.. */
-	adcq	80(%rsp), %r13          /* a[3]*a[5].hi.. */
+	addq	16(%rsp), %r13          /* a[0]*a[1].lo.. */
+	adcq	24(%rsp), %rbp          /* a[0]*a[2].lo.. */
+	adcq	32(%rsp), %rcx          /* a[1]*a[2].lo.. */
+	adcq	40(%rsp), %r9           /* a[1]*a[3].lo.. */
+	adcq	48(%rsp), %r10          /* a[2]*a[3].lo.. */
+	adcq	56(%rsp), %r11          /* a[2]*a[3].hi.. */
+	adcq	64(%rsp), %r8           /* a[2]*a[4].hi.. */
+	adcq	72(%rsp), %rbx          /* a[3]*a[4].hi.. */
+	adcq	80(%rsp), %r12          /* a[3]*a[5].hi.. */
 	adcq	(%rsp), %rax            /* a[4]*a[5].hi.. */
 	adcq	%rdx, %r14              /* a[5]*a[5].hi.. */
 	movq	8(%rsp), %rdx           /* reload a[0]*a[0].lo */
 	movq	8(%rsp), %rsi           /* a[0]*a[0].lo */
 	shlq	$32, %rdx               /* a[0]*a[0].lo<<       q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	movq	%r14, (%rsp)            /* spill a[5]*a[5].hi.. */
-	movq	%r10, %r14              /* a[0]*a[1].lo.. */
+	movq	%r13, %r14              /* a[0]*a[1].lo.. */
 	shldq	$32, %rsi, %r14         /* (a[0]*a[0].lo).high */
 	addq	%rsi, %rdx              /* a[0]*a[0].lo.. */
-	adcq	%r14, %r10
-	addq	%rsi, %r10              /* a[0]*a[1].lo.. */
+	adcq	%r14, %r13
+	addq	%rsi, %r13              /* a[0]*a[1].lo.. */
 	movq	%rdx, %rsi              /* a[0]*a[0].lo.. */
 	shlq	$32, %rsi               /* a[0]*a[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%r10, %r14              /* a[0]*a[1].lo.. */
+	movq	%r13, %r14              /* a[0]*a[1].lo.. */
 	shldq	$32, %rdx, %r14         /* (a[0]*a[0].lo..).high */
 	movq	%rax, 8(%rsp)           /* spill a[4]*a[5].hi.. */
-	movq	%r10, %rax              /* a[0]*a[1].lo.. */
+	movq	%r13, %rax              /* a[0]*a[1].lo.. */
 	shrq	$32, %rax               /* (a[0]*a[1].lo..).high */
-	movq	%r13, 16(%rsp)          /* spill a[3]*a[5].hi.. */
-	movq	%r10, %r13              /* a[0]*a[1].lo.. */
-	addq	%rsi, %r13              /* a[0]*a[1].lo.. */
-	movq	%rbx, 24(%rsp)          /* spill a[2]*a[5].hi.. */
+	movq	%r12, 16(%rsp)          /* spill a[3]*a[5].hi.. */
+	movq	%r13, %r12              /* a[0]*a[1].lo.. */
+	addq	%rsi, %r12              /* a[0]*a[1].lo.. */
+	movq	%rbx, 24(%rsp)          /* spill a[3]*a[4].hi.. */
 	movq	%rdx, %rbx              /* a[0]*a[0].lo.. */
 	adcq	%r14, %rbx              /* a[0]*a[0].lo.. */
-	movq	%r8, 32(%rsp)           /* spill a[1]*a[5].hi.. */
-	movq	%r10, %r8               /* a[0]*a[1].lo.. */
+	movq	%r8, 32(%rsp)           /* spill a[2]*a[4].hi.. */
+	movq	%r13, %r8               /* a[0]*a[1].lo.. */
 	adcq	%rax, %r8               /* a[0]*a[1].lo.. */
-	movq	%r11, 40(%rsp)          /* spill a[0]*a[5].hi.. */
+	movq	%r11, 40(%rsp)          /* spill a[2]*a[3].hi.. */
 	movq	$0, %r11
-	adcq	$0, %r11                /* %v113 */
+	adcq	$0, %r11                /* %v109 */
 	cmpq	%rsi, %rdx
-	sbbq	%r14, %r13
+	sbbq	%r14, %r12
 	sbbq	%rax, %rbx              /* a[0]*a[0].lo.. */
 	sbbq	$0, %r8                 /* a[0]*a[1].lo.. */
-	sbbq	$0, %r11                /* %v118 */
-	subq	%rbx, %r9               /* a[0]*a[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%r8, %rcx               /* a[0]*a[3].lo.. */
-	sbbq	%r11, %rbp              /* a[0]*a[4].lo.. */
-	sbbq	$0, %r12                /* a[0]*a[5].lo.. */
+	sbbq	$0, %r11                /* %v114 */
+	subq	%rbx, %rbp              /* a[0]*a[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r8, %rcx               /* a[1]*a[2].lo.. */
+	sbbq	%r11, %r9               /* a[1]*a[3].lo.. */
+	sbbq	$0, %r10                /* a[2]*a[3].lo.. */
 	sbbq	$0, %rdx                /* a[0]*a[0].lo.. */
-	sbbq	$0, %r10                /* a[0]*a[1].lo.. */
-	movq	%r9, %rax               /* a[0]*a[2].lo.. */
+	sbbq	$0, %r13                /* a[0]*a[1].lo.. */
+	movq	%rbp, %rax              /* a[0]*a[2].lo.. */
 	shlq	$32, %rax               /* a[0]*a[2].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rcx, %r11              /* a[0]*a[3].lo.. */
-	shldq	$32, %r9, %r11          /* (a[0]*a[2].lo..).high */
-	addq	%r9, %rax               /* a[0]*a[2].lo.. */
+	movq	%rcx, %r11              /* a[1]*a[2].lo.. */
+	shldq	$32, %rbp, %r11         /* (a[0]*a[2].lo..).high */
+	addq	%rbp, %rax              /* a[0]*a[2].lo.. */
 	adcq	%r11, %rcx
-	addq	%r9, %rcx               /* a[0]*a[3].lo.. */
+	addq	%rbp, %rcx              /* a[1]*a[2].lo.. */
 	movq	%rax, %r11              /* a[0]*a[2].lo.. */
 	shlq	$32, %r11               /* a[0]*a[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%rcx, %r9               /* a[0]*a[3].lo.. */
-	shldq	$32, %rax, %r9          /* (a[0]*a[2].lo..).high */
-	movq	%rcx, %r8               /* a[0]*a[3].lo.. */
-	shrq	$32, %r8                /* (a[0]*a[3].lo..).high */
-	movq	%rcx, %rsi              /* a[0]*a[3].lo.. */
-	addq	%r11, %rsi              /* a[0]*a[3].lo.. */
-	movq	%rax, %rbx              /* a[0]*a[2].lo.. */
-	adcq	%r9, %rbx               /* a[0]*a[2].lo.. */
-	movq	%rcx, %r13              /* a[0]*a[3].lo.. */
-	adcq	%r8, %r13               /* a[0]*a[3].lo.. */
+	movq	%rcx, %r8               /* a[1]*a[2].lo.. */
+	shldq	$32, %rax, %r8          /* (a[0]*a[2].lo..).high */
+	movq	%rcx, %rsi              /* a[1]*a[2].lo.. */
+	shrq	$32, %rsi               /* (a[1]*a[2].lo..).high */
+	movq	%rcx, %rbx              /* a[1]*a[2].lo.. */
+	addq	%r11, %rbx              /* a[1]*a[2].lo.. */
+	movq	%rax, %rbp              /* a[0]*a[2].lo.. */
+	adcq	%r8, %rbp               /* a[0]*a[2].lo.. */
+	movq	%rcx, %r12              /* a[1]*a[2].lo.. */
+	adcq	%rsi, %r12              /* a[1]*a[2].lo.. */
 	movq	$0, %r14
-	adcq	$0, %r14                /* %v136 */
+	adcq	$0, %r14                /* %v132 */
 	cmpq	%r11, %rax
-	sbbq	%r9, %rsi
-	sbbq	%r8, %rbx               /* a[0]*a[2].lo.. */
-	sbbq	$0, %r13                /* a[0]*a[3].lo.. */
-	sbbq	$0, %r14                /* %v141 */
-	subq	%rbx, %rbp              /* a[0]*a[4].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%r13, %r12              /* a[0]*a[5].lo.. */
+	sbbq	%r8, %rbx
+	sbbq	%rsi, %rbp              /* a[0]*a[2].lo.. */
+	sbbq	$0, %r12                /* a[1]*a[2].lo.. */
+	sbbq	$0, %r14                /* %v137 */
+	subq	%rbp, %r9               /* a[1]*a[3].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r12, %r10              /* a[2]*a[3].lo.. */
 	sbbq	%r14, %rdx              /* a[0]*a[0].lo.. */
-	sbbq	$0, %r10                /* a[0]*a[1].lo.. */
+	sbbq	$0, %r13                /* a[0]*a[1].lo.. */
 	sbbq	$0, %rax                /* a[0]*a[2].lo.. */
-	sbbq	$0, %rcx                /* a[0]*a[3].lo.. */
-	movq	%rbp, %r11              /* a[0]*a[4].lo.. */
-	shlq	$32, %r11               /* a[0]*a[4].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r12, %r9               /* a[0]*a[5].lo.. */
-	shldq	$32, %rbp, %r9          /* (a[0]*a[4].lo..).high */
-	addq	%rbp, %r11              /* a[0]*a[4].lo.. */
-	adcq	%r9, %r12
-	addq	%rbp, %r12              /* a[0]*a[5].lo.. */
-	movq	%r11, %r9               /* a[0]*a[4].lo.. */
-	shlq	$32, %r9                /* a[0]*a[4].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%r12, %r8               /* a[0]*a[5].lo.. */
-	shldq	$32, %r11, %r8          /* (a[0]*a[4].lo..).high */
-	movq	%r12, %rsi              /* a[0]*a[5].lo.. */
-	shrq	$32, %rsi               /* (a[0]*a[5].lo..).high */
-	movq	%r12, %rbx              /* a[0]*a[5].lo.. */
-	addq	%r9, %rbx               /* a[0]*a[5].lo.. */
-	movq	%r11, %rbp              /* a[0]*a[4].lo.. */
-	adcq	%r8, %rbp               /* a[0]*a[4].lo.. */
-	movq	%r12, %r13              /* a[0]*a[5].lo.. */
-	adcq	%rsi, %r13              /* a[0]*a[5].lo.. */
+	sbbq	$0, %rcx                /* a[1]*a[2].lo.. */
+	movq	%r9, %r11               /* a[1]*a[3].lo.. */
+	shlq	$32, %r11               /* a[1]*a[3].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r10, %r8               /* a[2]*a[3].lo.. */
+	shldq	$32, %r9, %r8           /* (a[1]*a[3].lo..).high */
+	addq	%r9, %r11               /* a[1]*a[3].lo.. */
+	adcq	%r8, %r10
+	addq	%r9, %r10               /* a[2]*a[3].lo.. */
+	movq	%r11, %r9               /* a[1]*a[3].lo.. */
+	shlq	$32, %r9                /* a[1]*a[3].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r10, %r8               /* a[2]*a[3].lo.. */
+	shldq	$32, %r11, %r8          /* (a[1]*a[3].lo..).high */
+	movq	%r10, %rsi              /* a[2]*a[3].lo.. */
+	shrq	$32, %rsi               /* (a[2]*a[3].lo..).high */
+	movq	%r10, %rbx              /* a[2]*a[3].lo.. */
+	addq	%r9, %rbx               /* a[2]*a[3].lo.. */
+	movq	%r11, %rbp              /* a[1]*a[3].lo.. */
+	adcq	%r8, %rbp               /* a[1]*a[3].lo.. */
+	movq	%r10, %r12              /* a[2]*a[3].lo.. */
+	adcq	%rsi, %r12              /* a[2]*a[3].lo.. */
 	movq	$0, %r14
-	adcq	$0, %r14                /* %v159 */
+	adcq	$0, %r14                /* %v155 */
 	cmpq	%r9, %r11
 	sbbq	%r8, %rbx
-	sbbq	%rsi, %rbp              /* a[0]*a[4].lo.. */
-	sbbq	$0, %r13                /* a[0]*a[5].lo.. */
-	sbbq	$0, %r14                /* %v164 */
+	sbbq	%rsi, %rbp              /* a[1]*a[3].lo.. */
+	sbbq	$0, %r12                /* a[2]*a[3].lo.. */
+	sbbq	$0, %r14                /* %v160 */
 	subq	%rbp, %rdx              /* a[0]*a[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%r13, %r10              /* a[0]*a[1].lo.. */
+	sbbq	%r12, %r13              /* a[0]*a[1].lo.. */
 	sbbq	%r14, %rax              /* a[0]*a[2].lo.. */
-	sbbq	$0, %rcx                /* a[0]*a[3].lo.. */
-	sbbq	$0, %r11                /* a[0]*a[4].lo.. */
-	sbbq	$0, %r12                /* a[0]*a[5].lo.. */
+	sbbq	$0, %rcx                /* a[1]*a[2].lo.. */
+	sbbq	$0, %r11                /* a[1]*a[3].lo.. */
+	sbbq	$0, %r10                /* a[2]*a[3].lo.. */
 	addq	40(%rsp), %rdx          /* a[0]*a[0].lo..       return (low + high).reduce_once(P) */
-	adcq	32(%rsp), %r10          /* a[0]*a[1].lo.. */
+	adcq	32(%rsp), %r13          /* a[0]*a[1].lo.. */
 	adcq	24(%rsp), %rax          /* a[0]*a[2].lo.. */
-	adcq	16(%rsp), %rcx          /* a[0]*a[3].lo.. */
-	adcq	8(%rsp), %r11           /* a[0]*a[4].lo.. */
-	adcq	(%rsp), %r12            /* a[0]*a[5].lo.. */
+	adcq	16(%rsp), %rcx          /* a[1]*a[2].lo.. */
+	adcq	8(%rsp), %r11           /* a[1]*a[3].lo.. */
+	adcq	(%rsp), %r10            /* a[2]*a[3].lo.. */
 	movq	$0, %r9
-	adcq	$0, %r9                 /* %v177 */
+	adcq	$0, %r9                 /* %v173 */
 	movl	$0xffffffff, %r8d       /* 0xffffffff */
 	movq	%rdx, %rsi              /* a[0]*a[0].lo.. */
 	subq	%r8, %rsi               /* a[0]*a[0].lo.. */
 	movabsq	$0xffffffff00000000, %r8 /* 0xffffffff00000000 */
-	movq	%r10, %rbx              /* a[0]*a[1].lo.. */
+	movq	%r13, %rbx              /* a[0]*a[1].lo.. */
 	sbbq	%r8, %rbx               /* a[0]*a[1].lo.. */
 	movq	%rax, %r8               /* a[0]*a[2].lo.. */
 	sbbq	$-2, %r8                /* a[0]*a[2].lo.. */
-	movq	%rcx, %rbp              /* a[0]*a[3].lo.. */
-	sbbq	$-1, %rbp               /* a[0]*a[3].lo.. */
-	movq	%r11, %r13              /* a[0]*a[4].lo.. */
-	sbbq	$-1, %r13               /* a[0]*a[4].lo.. */
-	movq	%r12, %r14              /* a[0]*a[5].lo.. */
-	sbbq	$-1, %r14               /* a[0]*a[5].lo.. */
+	movq	%rcx, %rbp              /* a[1]*a[2].lo.. */
+	sbbq	$-1, %rbp               /* a[1]*a[2].lo.. */
+	movq	%r11, %r12              /* a[1]*a[3].lo.. */
+	sbbq	$-1, %r12               /* a[1]*a[3].lo.. */
+	movq	%r10, %r14              /* a[2]*a[3].lo.. */
+	sbbq	$-1, %r14               /* a[2]*a[3].lo.. */
 	sbbq	$0, %r9
-	cmovcq	%rdx, %rsi              /* %v188 */
-	cmovcq	%r10, %rbx              /* %v189 */
-	cmovcq	%rax, %r8               /* %v190 */
-	cmovcq	%rcx, %rbp              /* %v191 */
-	cmovcq	%r11, %r13              /* %v192 */
-	cmovcq	%r12, %r14              /* %v193 */
+	cmovcq	%rdx, %rsi              /* %v184 */
+	cmovcq	%r13, %rbx              /* %v185 */
+	cmovcq	%rax, %r8               /* %v186 */
+	cmovcq	%rcx, %rbp              /* %v187 */
+	cmovcq	%r11, %r12              /* %v188 */
+	cmovcq	%r10, %r14              /* %v189 */
 	movq	%rsi, (%rdi)            /*                      def sqr(a: element) -> element: */
 	movq	%rbx, 8(%rdi)
 	movq	%r8, 16(%rdi)
 	movq	%rbp, 24(%rdi)
-	movq	%r13, 32(%rdi)
+	movq	%r12, 32(%rdi)
 	movq	%r14, 40(%rdi)
 	addq	$88, %rsp
 	.cfi_def_cfa_offset 48
@@ -832,108 +829,103 @@ SYMBOL(p384_square_n):
 	movq	%r10, %r15              /* a[1] */
 	movq	%rax, %r14              /* s0 */
 LOCAL(square_n_loop3):
-	movq	%r14, %rax              /* s0 */
-	mulq	%r15                    /* rdx=s0*s1.hi rax=s0*s1.lo return reduced(a.value * a.value) */
-	movq	%rax, %r10              /* s0*s1.lo */
-	movq	%r14, %rax              /* s0 */
-	movq	%rdx, %rsi              /* s0*s1.hi */
-	mulq	%r11                    /* rdx=s0*s2.hi rax=s0*s2.lo */
-	movq	%rax, %rdi              /* s0*s2.lo */
-	movq	%r14, %rax              /* s0 */
-	movq	%rdx, %rbx              /* s0*s2.hi */
-	mulq	%r9                     /* rdx=s0*s3.hi rax=s0*s3.lo */
-	movq	%rax, %rbp              /* s0*s3.lo */
-	movq	%r14, %rax              /* s0 */
-	movq	%rdx, %r12              /* s0*s3.hi */
-	mulq	%r8                     /* rdx=s0*s4.hi rax=s0*s4.lo */
-	movq	%rax, %r13              /* s0*s4.lo */
-	movq	%r14, %rax              /* s0 */
-	movq	%rdx, 16(%rsp)          /* spill s0*s4.hi */
-	mulq	%rcx                    /* rdx=s0*s5.hi rax=s0*s5.lo */
-	addq	%rsi, %rdi              /* s0*s2.lo.. */
-	adcq	%rbx, %rbp              /* s0*s3.lo.. */
-	adcq	%r12, %r13              /* s0*s4.lo.. */
-	adcq	16(%rsp), %rax          /* s0*s5.lo.. */
-	adcq	$0, %rdx                /* s0*s5.hi.. */
-	movq	%rax, %rsi              /* s0*s5.lo.. */
+	movq	%r11, %rax              /* s2 */
+	mulq	%r9                     /* rdx=s2*s3.hi rax=s2*s3.lo return reduced(a.value * a.value) */
+	movq	%rax, %r10              /* s2*s3.lo */
 	movq	%r15, %rax              /* s1 */
-	movq	%rdx, %rbx              /* s0*s5.hi.. */
-	mulq	%r11                    /* rdx=s1*s2.hi rax=s1*s2.lo */
-	movq	%rax, %r12              /* s1*s2.lo */
-	movq	%r15, %rax              /* s1 */
-	movq	%rdx, 16(%rsp)          /* spill s1*s2.hi */
+	movq	%rdx, %rsi              /* s2*s3.hi */
 	mulq	%r9                     /* rdx=s1*s3.hi rax=s1*s3.lo */
-	movq	%rax, 24(%rsp)          /* spill s1*s3.lo */
-	movq	%r15, %rax              /* s1 */
-	movq	%rdx, 32(%rsp)          /* spill s1*s3.hi */
-	mulq	%r8                     /* rdx=s1*s4.hi rax=s1*s4.lo */
-	movq	%rax, 40(%rsp)          /* spill s1*s4.lo */
-	movq	%r15, %rax              /* s1 */
-	movq	%rdx, 48(%rsp)          /* spill s1*s4.hi */
-	mulq	%rcx                    /* rdx=s1*s5.hi rax=s1*s5.lo */
-	addq	%r12, %rbp              /* s0*s3.lo.. */
-	adcq	24(%rsp), %r13          /* s0*s4.lo.. */
-	adcq	40(%rsp), %rsi          /* s0*s5.lo.. */
-	adcq	%rax, %rbx              /* s0*s5.hi.. */
-	adcq	$0, %rdx                /* s1*s5.hi.. */
-	addq	16(%rsp), %r13          /* s0*s4.lo.. */
-	adcq	32(%rsp), %rsi          /* s0*s5.lo.. */
-	adcq	48(%rsp), %rbx          /* s0*s5.hi.. */
-	adcq	$0, %rdx                /* s1*s5.hi.. */
+	movq	%rax, %rdi              /* s1*s3.lo */
 	movq	%r11, %rax              /* s2 */
-	movq	%rdx, %r12              /* s1*s5.hi.. */
-	mulq	%r9                     /* rdx=s2*s3.hi rax=s2*s3.lo */
-	movq	%rax, 16(%rsp)          /* spill s2*s3.lo */
-	movq	%r11, %rax              /* s2 */
-	movq	%rdx, 24(%rsp)          /* spill s2*s3.hi */
+	movq	%rdx, %rbx              /* s1*s3.hi */
 	mulq	%r8                     /* rdx=s2*s4.hi rax=s2*s4.lo */
-	movq	%rax, 32(%rsp)          /* spill s2*s4.lo */
-	movq	%r11, %rax              /* s2 */
-	movq	%rdx, 40(%rsp)          /* spill s2*s4.hi */
-	mulq	%rcx                    /* rdx=s2*s5.hi rax=s2*s5.lo */
-	addq	16(%rsp), %rsi          /* s0*s5.lo.. */
-	adcq	32(%rsp), %rbx          /* s0*s5.hi.. */
-	adcq	%rax, %r12              /* s1*s5.hi.. */
-	adcq	$0, %rdx                /* s2*s5.hi.. */
-	addq	24(%rsp), %rbx          /* s0*s5.hi.. */
-	adcq	40(%rsp), %r12          /* s1*s5.hi.. */
-	adcq	$0, %rdx                /* s2*s5.hi.. */
+	addq	%rbx, %r10              /* s2*s3.lo.. */
+	adcq	%rax, %rsi              /* s2*s3.hi.. */
+	adcq	$0, %rdx                /* s2*s4.hi.. */
+	movq	%r15, %rax              /* s1 */
+	movq	%rdx, %rbx              /* s2*s4.hi.. */
+	mulq	%r11                    /* rdx=s1*s2.hi rax=s1*s2.lo */
+	movq	%rax, %rbp              /* s1*s2.lo */
+	movq	%r15, %rax              /* s1 */
+	movq	%rdx, %r12              /* s1*s2.hi */
+	mulq	%r8                     /* rdx=s1*s4.hi rax=s1*s4.lo */
+	movq	%rax, %r13              /* s1*s4.lo */
 	movq	%r9, %rax               /* s3 */
-	movq	%rdx, 16(%rsp)          /* spill s2*s5.hi.. */
+	movq	%rdx, 16(%rsp)          /* spill s1*s4.hi */
 	mulq	%r8                     /* rdx=s3*s4.hi rax=s3*s4.lo */
-	movq	%rax, 24(%rsp)          /* spill s3*s4.lo */
+	addq	%r12, %rdi              /* s1*s3.lo.. */
+	adcq	%r13, %r10              /* s2*s3.lo.. */
+	adcq	16(%rsp), %rsi          /* s2*s3.hi.. */
+	adcq	%rax, %rbx              /* s2*s4.hi.. */
+	adcq	$0, %rdx                /* s3*s4.hi.. */
+	movq	%r14, %rax              /* s0 */
+	movq	%rdx, %r12              /* s3*s4.hi.. */
+	mulq	%r11                    /* rdx=s0*s2.hi rax=s0*s2.lo */
+	movq	%rax, %r13              /* s0*s2.lo */
+	movq	%r14, %rax              /* s0 */
+	movq	%rdx, 16(%rsp)          /* spill s0*s2.hi */
+	mulq	%r8                     /* rdx=s0*s4.hi rax=s0*s4.lo */
+	movq	%rax, 24(%rsp)          /* spill s0*s4.lo */
+	movq	%r15, %rax              /* s1 */
+	movq	%rdx, 32(%rsp)          /* spill s0*s4.hi */
+	mulq	%rcx                    /* rdx=s1*s5.hi rax=s1*s5.lo */
+	movq	%rax, 40(%rsp)          /* spill s1*s5.lo */
 	movq	%r9, %rax               /* s3 */
-	movq	%rdx, 32(%rsp)          /* spill s3*s4.hi */
+	movq	%rdx, 48(%rsp)          /* spill s1*s5.hi */
 	mulq	%rcx                    /* rdx=s3*s5.hi rax=s3*s5.lo */
-	addq	24(%rsp), %r12          /* s1*s5.hi.. */
-	adcq	16(%rsp), %rax          /* s2*s5.hi.. */
+	addq	16(%rsp), %rbp          /* s1*s2.lo.. */
+	adcq	24(%rsp), %rdi          /* s1*s3.lo.. */
+	adcq	32(%rsp), %r10          /* s2*s3.lo.. */
+	adcq	40(%rsp), %rsi          /* s2*s3.hi.. */
+	adcq	48(%rsp), %rbx          /* s2*s4.hi.. */
+	adcq	%rax, %r12              /* s3*s4.hi.. */
 	adcq	$0, %rdx                /* s3*s5.hi.. */
-	addq	32(%rsp), %rax          /* s2*s5.hi.. */
-	adcq	$0, %rdx                /* s3*s5.hi.. */
-	movq	%rax, 16(%rsp)          /* spill s2*s5.hi.. */
+	movq	%r14, %rax              /* s0 */
+	movq	%rdx, 16(%rsp)          /* spill s3*s5.hi.. */
+	mulq	%r15                    /* rdx=s0*s1.hi rax=s0*s1.lo */
+	movq	%rax, 24(%rsp)          /* spill s0*s1.lo */
+	movq	%r14, %rax              /* s0 */
+	movq	%rdx, 32(%rsp)          /* spill s0*s1.hi */
+	mulq	%r9                     /* rdx=s0*s3.hi rax=s0*s3.lo */
+	movq	%rax, 40(%rsp)          /* spill s0*s3.lo */
+	movq	%r14, %rax              /* s0 */
+	movq	%rdx, 48(%rsp)          /* spill s0*s3.hi */
+	mulq	%rcx                    /* rdx=s0*s5.hi rax=s0*s5.lo */
+	movq	%rax, 56(%rsp)          /* spill s0*s5.lo */
+	movq	%r11, %rax              /* s2 */
+	movq	%rdx, 64(%rsp)          /* spill s0*s5.hi */
+	mulq	%rcx                    /* rdx=s2*s5.hi rax=s2*s5.lo */
+	movq	%rax, 72(%rsp)          /* spill s2*s5.lo */
 	movq	%r8, %rax               /* s4 */
-	movq	%rdx, 24(%rsp)          /* spill s3*s5.hi.. */
-	mulq	%rcx                    /* s4*s5.hi */
-	addq	24(%rsp), %rax          /* s3*s5.hi.. */
+	movq	%rdx, 80(%rsp)          /* spill s2*s5.hi */
+	mulq	%rcx                    /* rdx=s4*s5.hi rax=s4*s5.lo */
+	addq	32(%rsp), %r13          /* s0*s2.lo.. */
+	adcq	40(%rsp), %rbp          /* s1*s2.lo.. */
+	adcq	48(%rsp), %rdi          /* s1*s3.lo.. */
+	adcq	56(%rsp), %r10          /* s2*s3.lo.. */
+	adcq	64(%rsp), %rsi          /* s2*s3.hi.. */
+	adcq	72(%rsp), %rbx          /* s2*s4.hi.. */
+	adcq	80(%rsp), %r12          /* s3*s4.hi.. */
+	adcq	16(%rsp), %rax          /* s3*s5.hi.. */
 	adcq	$0, %rdx                /* s4*s5.hi.. */
-	addq	%r10, %r10              /* s0*s1.lo.. */
-	adcq	%rdi, %rdi              /* s0*s2.lo.. */
-	adcq	%rbp, %rbp              /* s0*s3.lo.. */
-	adcq	%r13, %r13              /* s0*s4.lo.. */
-	adcq	%rsi, %rsi              /* s0*s5.lo.. */
-	adcq	%rbx, %rbx              /* s0*s5.hi.. */
-	adcq	%r12, %r12              /* s1*s5.hi.. */
-	movq	%r12, 24(%rsp)          /* spill s1*s5.hi.. */
-	movq	16(%rsp), %r12          /* reload s2*s5.hi.. */
-	adcq	16(%rsp), %r12          /* s2*s5.hi.. */
+	movq	%rcx, 16(%rsp)          /* spill s5 */
+	movq	24(%rsp), %rcx          /* reload s0*s1.lo */
+	addq	24(%rsp), %rcx          /* s0*s1.lo.. */
+	adcq	%r13, %r13              /* s0*s2.lo.. */
+	adcq	%rbp, %rbp              /* s1*s2.lo.. */
+	adcq	%rdi, %rdi              /* s1*s3.lo.. */
+	adcq	%r10, %r10              /* s2*s3.lo.. */
+	adcq	%rsi, %rsi              /* s2*s3.hi.. */
+	adcq	%rbx, %rbx              /* s2*s4.hi.. */
+	adcq	%r12, %r12              /* s3*s4.hi.. */
 	adcq	%rax, %rax              /* s3*s5.hi.. */
 	adcq	%rdx, %rdx              /* s4*s5.hi.. */
-	movq	%rdx, 16(%rsp)          /* spill s4*s5.hi.. */
+	movq	%rdx, 24(%rsp)          /* spill s4*s5.hi.. */
 	movq	$0, %rdx
-	adcq	$0, %rdx                /* %v84 */
+	adcq	$0, %rdx                /* %v80 */
 	movq	%rax, 32(%rsp)          /* spill s3*s5.hi.. */
 	movq	%r14, %rax              /* s0 */
-	movq	%rdx, 40(%rsp)          /* spill %v84 */
+	movq	%rdx, 40(%rsp)          /* spill %v80 */
 	mulq	%r14                    /* rdx=s0*s0.hi rax=s0*s0.lo */
 	movq	%rax, %r14              /* s0*s0.lo */
 	movq	%r15, %rax              /* s1 */
@@ -952,151 +944,150 @@ LOCAL(square_n_loop3):
 	movq	%rdx, 72(%rsp)          /* spill s3*s3.hi */
 	mulq	%r8                     /* rdx=s4*s4.hi rax=s4*s4.lo */
 	movq	%rax, %r8               /* s4*s4.lo */
-	movq	%rcx, %rax              /* s5 */
+	movq	16(%rsp), %rax          /* s5 */
 	movq	%rdx, 80(%rsp)          /* spill s4*s4.hi */
-	mulq	%rcx                    /* rdx=s5*s5.hi rax=s5*s5.lo */
-	addq	48(%rsp), %r10          /* s0*s1.lo.. */
-	adcq	%r15, %rdi              /* s0*s2.lo.. */
-	adcq	56(%rsp), %rbp          /* s0*s3.lo.. */
-	adcq	%r11, %r13              /* s0*s4.lo.. */
-	movq	24(%rsp), %r11          /* reload s1*s5.hi.. */
-	adcq	64(%rsp), %rsi          /* s0*s5.lo.. */
-	adcq	%r9, %rbx               /* s0*s5.hi.. */
-	movq	32(%rsp), %r9           /* reload s3*s5.hi.. */
-	adcq	72(%rsp), %r11          /* s1*s5.hi.. */
-	adcq	%r8, %r12               /* s2*s5.hi.. */
-	adcq	80(%rsp), %r9           /* s3*s5.hi.. */
-	adcq	16(%rsp), %rax          /* s4*s5.hi.. */
+	mulq	%rax                    /* rdx=s5*s5.hi rax=s5*s5.lo */
+	addq	48(%rsp), %rcx          /* s0*s1.lo.. */
+	adcq	%r15, %r13              /* s0*s2.lo.. */
+	adcq	56(%rsp), %rbp          /* s1*s2.lo.. */
+	adcq	%r11, %rdi              /* s1*s3.lo.. */
+	movq	32(%rsp), %r11          /* reload s3*s5.hi.. */
+	adcq	64(%rsp), %r10          /* s2*s3.lo.. */
+	adcq	%r9, %rsi               /* s2*s3.hi.. */
+	adcq	72(%rsp), %rbx          /* s2*s4.hi.. */
+	adcq	%r8, %r12               /* s3*s4.hi.. */
+	adcq	80(%rsp), %r11          /* s3*s5.hi.. */
+	adcq	24(%rsp), %rax          /* s4*s5.hi.. */
 	adcq	40(%rsp), %rdx          /* s5*s5.hi.. */
-	movq	%r14, %rcx              /* s0*s0.lo */
-	shlq	$32, %rcx               /* s0*s0.lo<<           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r10, %r8               /* s0*s1.lo.. */
-	shldq	$32, %r14, %r8          /* (s0*s0.lo).high */
-	addq	%r14, %rcx              /* s0*s0.lo.. */
-	adcq	%r8, %r10
-	addq	%r14, %r10              /* s0*s1.lo.. */
-	movq	%rcx, %r8               /* s0*s0.lo.. */
-	shlq	$32, %r8                /* s0*s0.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%r10, %r14              /* s0*s1.lo.. */
-	shldq	$32, %rcx, %r14         /* (s0*s0.lo..).high */
-	movq	%r10, %r15              /* s0*s1.lo.. */
+	movq	%r14, %r8               /* s0*s0.lo */
+	shlq	$32, %r8                /* s0*s0.lo<<           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rcx, %r9               /* s0*s1.lo.. */
+	shldq	$32, %r14, %r9          /* (s0*s0.lo).high */
+	addq	%r14, %r8               /* s0*s0.lo.. */
+	adcq	%r9, %rcx
+	addq	%r14, %rcx              /* s0*s1.lo.. */
+	movq	%r8, %r9                /* s0*s0.lo.. */
+	shlq	$32, %r9                /* s0*s0.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rcx, %r14              /* s0*s1.lo.. */
+	shldq	$32, %r8, %r14          /* (s0*s0.lo..).high */
+	movq	%rcx, %r15              /* s0*s1.lo.. */
 	shrq	$32, %r15               /* (s0*s1.lo..).high */
 	movq	%rdx, 16(%rsp)          /* spill s5*s5.hi.. */
-	movq	%r10, %rdx              /* s0*s1.lo.. */
-	addq	%r8, %rdx               /* s0*s1.lo.. */
+	movq	%rcx, %rdx              /* s0*s1.lo.. */
+	addq	%r9, %rdx               /* s0*s1.lo.. */
 	movq	%rax, 24(%rsp)          /* spill s4*s5.hi.. */
-	movq	%rcx, %rax              /* s0*s0.lo.. */
+	movq	%r8, %rax               /* s0*s0.lo.. */
 	adcq	%r14, %rax              /* s0*s0.lo.. */
-	movq	%r9, 32(%rsp)           /* spill s3*s5.hi.. */
-	movq	%r10, %r9               /* s0*s1.lo.. */
-	adcq	%r15, %r9               /* s0*s1.lo.. */
-	movq	%r12, 40(%rsp)          /* spill s2*s5.hi.. */
+	movq	%r11, 32(%rsp)          /* spill s3*s5.hi.. */
+	movq	%rcx, %r11              /* s0*s1.lo.. */
+	adcq	%r15, %r11              /* s0*s1.lo.. */
+	movq	%r12, 40(%rsp)          /* spill s3*s4.hi.. */
 	movq	$0, %r12
-	adcq	$0, %r12                /* %v120 */
-	cmpq	%r8, %rcx
+	adcq	$0, %r12                /* %v116 */
+	cmpq	%r9, %r8
 	sbbq	%r14, %rdx
 	sbbq	%r15, %rax              /* s0*s0.lo.. */
-	sbbq	$0, %r9                 /* s0*s1.lo.. */
-	sbbq	$0, %r12                /* %v125 */
-	subq	%rax, %rdi              /* s0*s2.lo..           low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%r9, %rbp               /* s0*s3.lo.. */
-	sbbq	%r12, %r13              /* s0*s4.lo.. */
-	sbbq	$0, %rsi                /* s0*s5.lo.. */
-	sbbq	$0, %rcx                /* s0*s0.lo.. */
-	sbbq	$0, %r10                /* s0*s1.lo.. */
-	movq	%rdi, %rax              /* s0*s2.lo.. */
+	sbbq	$0, %r11                /* s0*s1.lo.. */
+	sbbq	$0, %r12                /* %v121 */
+	subq	%rax, %r13              /* s0*s2.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r11, %rbp              /* s1*s2.lo.. */
+	sbbq	%r12, %rdi              /* s1*s3.lo.. */
+	sbbq	$0, %r10                /* s2*s3.lo.. */
+	sbbq	$0, %r8                 /* s0*s0.lo.. */
+	sbbq	$0, %rcx                /* s0*s1.lo.. */
+	movq	%r13, %rax              /* s0*s2.lo.. */
 	shlq	$32, %rax               /* s0*s2.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rbp, %r9               /* s0*s3.lo.. */
-	shldq	$32, %rdi, %r9          /* (s0*s2.lo..).high */
-	addq	%rdi, %rax              /* s0*s2.lo.. */
-	adcq	%r9, %rbp
-	addq	%rdi, %rbp              /* s0*s3.lo.. */
-	movq	%rax, %r9               /* s0*s2.lo.. */
-	shlq	$32, %r9                /* s0*s2.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%rbp, %r8               /* s0*s3.lo.. */
-	shldq	$32, %rax, %r8          /* (s0*s2.lo..).high */
-	movq	%rbp, %rdx              /* s0*s3.lo.. */
-	shrq	$32, %rdx               /* (s0*s3.lo..).high */
-	movq	%rbp, %rdi              /* s0*s3.lo.. */
-	addq	%r9, %rdi               /* s0*s3.lo.. */
-	movq	%rax, %r12              /* s0*s2.lo.. */
-	adcq	%r8, %r12               /* s0*s2.lo.. */
-	movq	%rbp, %r14              /* s0*s3.lo.. */
-	adcq	%rdx, %r14              /* s0*s3.lo.. */
+	movq	%rbp, %r11              /* s1*s2.lo.. */
+	shldq	$32, %r13, %r11         /* (s0*s2.lo..).high */
+	addq	%r13, %rax              /* s0*s2.lo.. */
+	adcq	%r11, %rbp
+	addq	%r13, %rbp              /* s1*s2.lo.. */
+	movq	%rax, %r11              /* s0*s2.lo.. */
+	shlq	$32, %r11               /* s0*s2.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%rbp, %r9               /* s1*s2.lo.. */
+	shldq	$32, %rax, %r9          /* (s0*s2.lo..).high */
+	movq	%rbp, %rdx              /* s1*s2.lo.. */
+	shrq	$32, %rdx               /* (s1*s2.lo..).high */
+	movq	%rbp, %r12              /* s1*s2.lo.. */
+	addq	%r11, %r12              /* s1*s2.lo.. */
+	movq	%rax, %r13              /* s0*s2.lo.. */
+	adcq	%r9, %r13               /* s0*s2.lo.. */
+	movq	%rbp, %r14              /* s1*s2.lo.. */
+	adcq	%rdx, %r14              /* s1*s2.lo.. */
 	movq	$0, %r15
-	adcq	$0, %r15                /* %v143 */
-	cmpq	%r9, %rax
-	sbbq	%r8, %rdi
-	sbbq	%rdx, %r12              /* s0*s2.lo.. */
-	sbbq	$0, %r14                /* s0*s3.lo.. */
-	sbbq	$0, %r15                /* %v148 */
-	subq	%r12, %r13              /* s0*s4.lo..           low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%r14, %rsi              /* s0*s5.lo.. */
-	sbbq	%r15, %rcx              /* s0*s0.lo.. */
-	sbbq	$0, %r10                /* s0*s1.lo.. */
+	adcq	$0, %r15                /* %v139 */
+	cmpq	%r11, %rax
+	sbbq	%r9, %r12
+	sbbq	%rdx, %r13              /* s0*s2.lo.. */
+	sbbq	$0, %r14                /* s1*s2.lo.. */
+	sbbq	$0, %r15                /* %v144 */
+	subq	%r13, %rdi              /* s1*s3.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %r10              /* s2*s3.lo.. */
+	sbbq	%r15, %r8               /* s0*s0.lo.. */
+	sbbq	$0, %rcx                /* s0*s1.lo.. */
 	sbbq	$0, %rax                /* s0*s2.lo.. */
-	sbbq	$0, %rbp                /* s0*s3.lo.. */
-	movq	%r13, %rdx              /* s0*s4.lo.. */
-	shlq	$32, %rdx               /* s0*s4.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rsi, %r9               /* s0*s5.lo.. */
-	shldq	$32, %r13, %r9          /* (s0*s4.lo..).high */
-	addq	%r13, %rdx              /* s0*s4.lo.. */
-	adcq	%r9, %rsi
-	addq	%r13, %rsi              /* s0*s5.lo.. */
-	movq	%rdx, %r9               /* s0*s4.lo.. */
-	shlq	$32, %r9                /* s0*s4.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%rsi, %r8               /* s0*s5.lo.. */
-	shldq	$32, %rdx, %r8          /* (s0*s4.lo..).high */
-	movq	%rsi, %rdi              /* s0*s5.lo.. */
-	shrq	$32, %rdi               /* (s0*s5.lo..).high */
-	movq	%rsi, %r12              /* s0*s5.lo.. */
-	addq	%r9, %r12               /* s0*s5.lo.. */
-	movq	%rdx, %r13              /* s0*s4.lo.. */
-	adcq	%r8, %r13               /* s0*s4.lo.. */
-	movq	%rsi, %r14              /* s0*s5.lo.. */
-	adcq	%rdi, %r14              /* s0*s5.lo.. */
+	sbbq	$0, %rbp                /* s1*s2.lo.. */
+	movq	%rdi, %rdx              /* s1*s3.lo.. */
+	shlq	$32, %rdx               /* s1*s3.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r10, %r11              /* s2*s3.lo.. */
+	shldq	$32, %rdi, %r11         /* (s1*s3.lo..).high */
+	addq	%rdi, %rdx              /* s1*s3.lo.. */
+	adcq	%r11, %r10
+	addq	%rdi, %r10              /* s2*s3.lo.. */
+	movq	%rdx, %r11              /* s1*s3.lo.. */
+	shlq	$32, %r11               /* s1*s3.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r10, %r9               /* s2*s3.lo.. */
+	shldq	$32, %rdx, %r9          /* (s1*s3.lo..).high */
+	movq	%r10, %rdi              /* s2*s3.lo.. */
+	shrq	$32, %rdi               /* (s2*s3.lo..).high */
+	movq	%r10, %r12              /* s2*s3.lo.. */
+	addq	%r11, %r12              /* s2*s3.lo.. */
+	movq	%rdx, %r13              /* s1*s3.lo.. */
+	adcq	%r9, %r13               /* s1*s3.lo.. */
+	movq	%r10, %r14              /* s2*s3.lo.. */
+	adcq	%rdi, %r14              /* s2*s3.lo.. */
 	movq	$0, %r15
-	adcq	$0, %r15                /* %v166 */
-	cmpq	%r9, %rdx
-	sbbq	%r8, %r12
-	sbbq	%rdi, %r13              /* s0*s4.lo.. */
-	sbbq	$0, %r14                /* s0*s5.lo.. */
-	sbbq	$0, %r15                /* %v171 */
-	subq	%r13, %rcx              /* s0*s0.lo..           low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%r14, %r10              /* s0*s1.lo.. */
+	adcq	$0, %r15                /* %v162 */
+	cmpq	%r11, %rdx
+	sbbq	%r9, %r12
+	sbbq	%rdi, %r13              /* s1*s3.lo.. */
+	sbbq	$0, %r14                /* s2*s3.lo.. */
+	sbbq	$0, %r15                /* %v167 */
+	subq	%r13, %r8               /* s0*s0.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %rcx              /* s0*s1.lo.. */
 	sbbq	%r15, %rax              /* s0*s2.lo.. */
-	sbbq	$0, %rbp                /* s0*s3.lo.. */
-	sbbq	$0, %rdx                /* s0*s4.lo.. */
-	sbbq	$0, %rsi                /* s0*s5.lo.. */
-	addq	%rcx, %rbx              /* s0*s0.lo..           return (low + high).reduce_once(P) */
-	adcq	%r11, %r10              /* s0*s1.lo.. */
+	sbbq	$0, %rbp                /* s1*s2.lo.. */
+	sbbq	$0, %rdx                /* s1*s3.lo.. */
+	sbbq	$0, %r10                /* s2*s3.lo.. */
+	addq	%r8, %rsi               /* s0*s0.lo..           return (low + high).reduce_once(P) */
+	adcq	%rcx, %rbx              /* s0*s1.lo.. */
 	adcq	40(%rsp), %rax          /* s0*s2.lo.. */
-	adcq	32(%rsp), %rbp          /* s0*s3.lo.. */
-	adcq	24(%rsp), %rdx          /* s0*s4.lo.. */
-	adcq	16(%rsp), %rsi          /* s0*s5.lo.. */
+	adcq	32(%rsp), %rbp          /* s1*s2.lo.. */
+	adcq	24(%rsp), %rdx          /* s1*s3.lo.. */
+	adcq	16(%rsp), %r10          /* s2*s3.lo.. */
 	movq	$0, %rdi
-	adcq	$0, %rdi                /* %v184 */
+	adcq	$0, %rdi                /* %v180 */
 	movl	$0xffffffff, %r12d      /* 0xffffffff */
-	movq	%rbx, %r14              /* s0*s0.lo.. */
+	movq	%rsi, %r14              /* s0*s0.lo.. */
 	subq	%r12, %r14              /* s0*s0.lo.. */
 	movabsq	$0xffffffff00000000, %r13 /* 0xffffffff00000000 */
-	movq	%r10, %r15              /* s0*s1.lo.. */
+	movq	%rbx, %r15              /* s0*s1.lo.. */
 	sbbq	%r13, %r15              /* s0*s1.lo.. */
 	movq	%rax, %r11              /* s0*s2.lo.. */
 	sbbq	$-2, %r11               /* s0*s2.lo.. */
-	movq	%rbp, %r9               /* s0*s3.lo.. */
-	sbbq	$-1, %r9                /* s0*s3.lo.. */
-	movq	%rdx, %r8               /* s0*s4.lo.. */
-	sbbq	$-1, %r8                /* s0*s4.lo.. */
-	movq	%rsi, %rcx              /* s0*s5.lo.. */
-	sbbq	$-1, %rcx               /* s0*s5.lo.. */
+	movq	%rbp, %r9               /* s1*s2.lo.. */
+	sbbq	$-1, %r9                /* s1*s2.lo.. */
+	movq	%rdx, %r8               /* s1*s3.lo.. */
+	sbbq	$-1, %r8                /* s1*s3.lo.. */
+	movq	%r10, %rcx              /* s2*s3.lo.. */
+	sbbq	$-1, %rcx               /* s2*s3.lo.. */
 	sbbq	$0, %rdi
-	cmovcq	%rbx, %r14              /* %v195 */
-	cmovcq	%r10, %r15              /* %v196 */
-	cmovcq	%rax, %r11              /* %v197 */
-	cmovcq	%rbp, %r9               /* %v198 */
-	cmovcq	%rdx, %r8               /* %v199 */
-	cmovcq	%rsi, %rcx              /* %v200 */
+	cmovcq	%rsi, %r14              /* %v191 */
+	cmovcq	%rbx, %r15              /* %v192 */
+	cmovcq	%rax, %r11              /* %v193 */
+	cmovcq	%rbp, %r9               /* %v194 */
+	cmovcq	%rdx, %r8               /* %v195 */
+	cmovcq	%r10, %rcx              /* %v196 */
 	decq	8(%rsp)
 	jnz	LOCAL(square_n_loop3)
 	jmp	LOCAL(square_n_join2)

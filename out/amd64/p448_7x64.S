@@ -358,9 +358,9 @@ SYMBOL(p448_7x64_mul):
  * out     out: limbs below 2^64, the value below p
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
- * saves   rbx rbp r12 r13 r14 r15
+ * saves   rbx rbp r12 r13 r14
  * stack   104 bytes
- * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
+ * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p448_7x64_sqr)
 	HIDDEN(p448_7x64_sqr)
@@ -384,213 +384,205 @@ SYMBOL(p448_7x64_sqr):
 	pushq	%r14                    /* save */
 	.cfi_def_cfa_offset 48
 	.cfi_offset %r14, -48
-	pushq	%r15                    /* save */
-	.cfi_def_cfa_offset 56
-	.cfi_offset %r15, -56
-	subq	$56, %rsp               /* slots */
+	subq	$64, %rsp               /* slots */
 	.cfi_def_cfa_offset 112
-	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	8(%rsi), %r10, %rax     /* rax=a[0]*a[1].hi r10=a[0]*a[1].lo return reduced(x * x) */
-	mulxq	16(%rsi), %r9, %r11     /* r11=a[0]*a[2].hi r9=a[0]*a[2].lo */
-	mulxq	24(%rsi), %rcx, %r8     /* r8=a[0]*a[3].hi rcx=a[0]*a[3].lo */
-	mulxq	32(%rsi), %rbp, %rbx    /* rbx=a[0]*a[4].hi rbp=a[0]*a[4].lo */
-	mulxq	40(%rsi), %r13, %r12    /* r12=a[0]*a[5].hi r13=a[0]*a[5].lo */
-	addq	%rax, %r9               /* a[0]*a[2].lo.. */
-	mulxq	48(%rsi), %r14, %rax    /* rax=a[0]*a[6].hi r14=a[0]*a[6].lo */
-	movq	8(%rsi), %rdx           /* a[1] */
-	adcq	%r11, %rcx              /* a[0]*a[3].lo.. */
-	adcq	%r8, %rbp               /* a[0]*a[4].lo.. */
-	adcq	%rbx, %r13              /* a[0]*a[5].lo.. */
-	adcq	%r12, %r14              /* a[0]*a[6].lo.. */
-	mulxq	16(%rsi), %r8, %r11     /* r11=a[1]*a[2].hi r8=a[1]*a[2].lo */
-	mulxq	24(%rsi), %r12, %rbx    /* rbx=a[1]*a[3].hi r12=a[1]*a[3].lo */
-	adcq	$0, %rax                /* a[0]*a[6].hi.. */
-	xorl	%r15d, %r15d            /* 0 */
-	adcxq	%r8, %rcx               /* a[0]*a[3].lo.. */
-	adcxq	%r12, %rbp              /* a[0]*a[4].lo.. */
-	mulxq	32(%rsi), %r12, %r8     /* r8=a[1]*a[4].hi r12=a[1]*a[4].lo */
-	adoxq	%r11, %rbp              /* a[0]*a[4].lo.. */
-	adcxq	%r12, %r13              /* a[0]*a[5].lo.. */
-	mulxq	40(%rsi), %r12, %r11    /* r11=a[1]*a[5].hi r12=a[1]*a[5].lo */
-	adoxq	%rbx, %r13              /* a[0]*a[5].lo.. */
-	adcxq	%r12, %r14              /* a[0]*a[6].lo.. */
-	mulxq	48(%rsi), %r12, %rbx    /* rbx=a[1]*a[6].hi r12=a[1]*a[6].lo */
 	movq	16(%rsi), %rdx          /* a[2] */
-	adoxq	%r8, %r14               /* a[0]*a[6].lo.. */
-	adcxq	%r12, %rax              /* a[0]*a[6].hi.. */
-	mulxq	24(%rsi), %r12, %r8     /* r8=a[2]*a[3].hi r12=a[2]*a[3].lo */
-	adoxq	%r11, %rax              /* a[0]*a[6].hi.. */
-	adcxq	%r15, %rbx
-	adoxq	%r15, %rbx              /* a[1]*a[6].hi.. */
-	xorl	%r11d, %r11d            /* 0 */
-	adcxq	%r12, %r13              /* a[0]*a[5].lo.. */
-	mulxq	32(%rsi), %r15, %r12    /* a[2]*a[4].hi */
-	adcxq	%r15, %r14
-	adoxq	%r8, %r14               /* a[0]*a[6].lo.. */
-	mulxq	40(%rsi), %r15, %r8     /* a[2]*a[5].hi */
-	adcxq	%r15, %rax
-	adoxq	%r12, %rax              /* a[0]*a[6].hi.. */
-	mulxq	48(%rsi), %r15, %r12    /* a[2]*a[6].hi */
+	mulxq	32(%rsi), %r10, %rax    /* rax=a[2]*a[4].hi r10=a[2]*a[4].lo return reduced(x * x) */
+	mulxq	24(%rsi), %r9, %r11     /* r11=a[2]*a[3].hi r9=a[2]*a[3].lo */
 	movq	24(%rsi), %rdx          /* a[3] */
-	adcxq	%r15, %rbx
-	adoxq	%r8, %rbx               /* a[1]*a[6].hi.. */
-	adcxq	%r11, %r12              /* a[2]*a[6].hi.. */
-	mulxq	32(%rsi), %r15, %r8     /* r8=a[3]*a[4].hi r15=a[3]*a[4].lo */
-	adoxq	%r11, %r12              /* a[2]*a[6].hi.. */
-	xorl	%r11d, %r11d            /* 0 */
-	adcxq	%r15, %rax              /* a[0]*a[6].hi.. */
+	mulxq	32(%rsi), %rcx, %r8     /* r8=a[3]*a[4].hi rcx=a[3]*a[4].lo */
+	addq	%r11, %r10              /* a[2]*a[4].lo.. */
+	mulxq	8(%rsi), %rbx, %r11     /* r11=a[1]*a[3].hi rbx=a[1]*a[3].lo */
+	movq	40(%rsi), %rdx          /* a[5] */
+	adcq	%rcx, %rax              /* a[2]*a[4].hi.. */
+	mulxq	8(%rsi), %rbp, %rcx     /* rcx=a[1]*a[5].hi rbp=a[1]*a[5].lo */
+	mulxq	24(%rsi), %r13, %r12    /* r12=a[3]*a[5].hi r13=a[3]*a[5].lo */
+	movq	8(%rsi), %rdx           /* a[1] */
+	adcq	$0, %r8                 /* a[3]*a[4].hi.. */
+	addq	%r11, %r9               /* a[2]*a[3].lo.. */
+	adcq	%rbp, %r10              /* a[2]*a[4].lo.. */
+	mulxq	16(%rsi), %rbp, %r11    /* r11=a[1]*a[2].hi rbp=a[1]*a[2].lo */
 	movq	%rdi, (%rsp)            /* spill out */
-	mulxq	40(%rsi), %rdi, %r15    /* a[3]*a[5].hi */
-	adcxq	%rdi, %rbx
-	adoxq	%r8, %rbx               /* a[1]*a[6].hi.. */
-	mulxq	48(%rsi), %rdi, %r8     /* a[3]*a[6].hi */
-	movq	32(%rsi), %rdx          /* a[4] */
-	adcxq	%rdi, %r12
-	adoxq	%r15, %r12              /* a[2]*a[6].hi.. */
-	adcxq	%r11, %r8
-	adoxq	%r11, %r8               /* a[3]*a[6].hi.. */
-	mulxq	40(%rsi), %rdi, %r11    /* r11=a[4]*a[5].hi rdi=a[4]*a[5].lo */
-	xorl	%r15d, %r15d            /* 0 */
-	adcxq	%rdi, %r12              /* a[2]*a[6].hi.. */
-	mulxq	48(%rsi), %rdx, %rdi    /* a[4]*a[6].hi */
-	adcxq	%rdx, %r8
+	mulxq	32(%rsi), %rdi, %r14    /* r14=a[1]*a[4].hi rdi=a[1]*a[4].lo */
 	movq	40(%rsi), %rdx          /* a[5] */
-	adoxq	%r11, %r8               /* a[3]*a[6].hi.. */
-	adcxq	%r15, %rdi
-	adoxq	%r15, %rdi              /* a[4]*a[6].hi.. */
-	mulxq	48(%rsi), %r15, %r11    /* a[5]*a[6].hi */
-	addq	%r15, %rdi              /* a[4]*a[6].hi.. */
-	adcq	$0, %r11                /* a[5]*a[6].hi.. */
-	addq	%r10, %r10              /* a[0]*a[1].lo.. */
-	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
+	adcq	%rcx, %rax              /* a[2]*a[4].hi.. */
+	adcq	%r13, %r8               /* a[3]*a[4].hi.. */
+	adcq	$0, %r12                /* a[3]*a[5].hi.. */
+	mulxq	16(%rsi), %r13, %rcx    /* rcx=a[2]*a[5].hi r13=a[2]*a[5].lo */
+	addq	%r11, %rbx              /* a[1]*a[3].lo.. */
+	adcq	%rdi, %r9               /* a[2]*a[3].lo.. */
+	mulxq	32(%rsi), %rdi, %r11    /* r11=a[4]*a[5].hi rdi=a[4]*a[5].lo */
 	movq	(%rsi), %rdx            /* a[0] */
-	adcq	%rcx, %rcx              /* a[0]*a[3].lo.. */
-	adcq	%rbp, %rbp              /* a[0]*a[4].lo.. */
-	adcq	%r13, %r13              /* a[0]*a[5].lo.. */
-	adcq	%r14, %r14              /* a[0]*a[6].lo.. */
-	adcq	%rax, %rax              /* a[0]*a[6].hi.. */
-	adcq	%rbx, %rbx              /* a[1]*a[6].hi.. */
-	adcq	%r12, %r12              /* a[2]*a[6].hi.. */
-	adcq	%r8, %r8                /* a[3]*a[6].hi.. */
-	adcq	%rdi, %rdi              /* a[4]*a[6].hi.. */
+	adcq	%r14, %r10              /* a[2]*a[4].lo.. */
+	adcq	%r13, %rax              /* a[2]*a[4].hi.. */
+	adcq	%rcx, %r8               /* a[3]*a[4].hi.. */
+	mulxq	16(%rsi), %r13, %rcx    /* rcx=a[0]*a[2].hi r13=a[0]*a[2].lo */
+	adcq	%rdi, %r12              /* a[3]*a[5].hi.. */
+	mulxq	32(%rsi), %r14, %rdi    /* rdi=a[0]*a[4].hi r14=a[0]*a[4].lo */
+	adcq	$0, %r11                /* a[4]*a[5].hi.. */
+	addq	%rcx, %rbp              /* a[1]*a[2].lo.. */
+	adcq	%r14, %rbx              /* a[1]*a[3].lo.. */
+	mulxq	48(%rsi), %r14, %rcx    /* rcx=a[0]*a[6].hi r14=a[0]*a[6].lo */
+	movq	48(%rsi), %rdx          /* a[6] */
+	adcq	%rdi, %r9               /* a[2]*a[3].lo.. */
+	adcq	%r14, %r10              /* a[2]*a[4].lo.. */
+	mulxq	16(%rsi), %r14, %rdi    /* rdi=a[2]*a[6].hi r14=a[2]*a[6].lo */
+	adcq	%rcx, %rax              /* a[2]*a[4].hi.. */
+	adcq	%r14, %r8               /* a[3]*a[4].hi.. */
+	mulxq	32(%rsi), %r14, %rcx    /* rcx=a[4]*a[6].hi r14=a[4]*a[6].lo */
+	movq	(%rsi), %rdx            /* a[0] */
+	adcq	%rdi, %r12              /* a[3]*a[5].hi.. */
+	adcq	%r14, %r11              /* a[4]*a[5].hi.. */
+	mulxq	8(%rsi), %r14, %rdi     /* rdi=a[0]*a[1].hi r14=a[0]*a[1].lo */
+	adcq	$0, %rcx                /* a[4]*a[6].hi.. */
+	addq	%rdi, %r13              /* a[0]*a[2].lo.. */
+	movq	%rcx, 8(%rsp)           /* spill a[4]*a[6].hi.. */
+	mulxq	24(%rsi), %rcx, %rdi    /* a[0]*a[3].hi */
+	adcq	%rcx, %rbp              /* a[1]*a[2].lo.. */
+	adcq	%rdi, %rbx              /* a[1]*a[3].lo.. */
+	mulxq	40(%rsi), %rdi, %rcx    /* a[0]*a[5].hi */
+	movq	48(%rsi), %rdx          /* a[6] */
+	adcq	%rdi, %r9               /* a[2]*a[3].lo.. */
+	movq	%r11, 16(%rsp)          /* spill a[4]*a[5].hi.. */
+	mulxq	8(%rsi), %r11, %rdi     /* rdi=a[1]*a[6].hi r11=a[1]*a[6].lo */
+	adcq	%rcx, %r10              /* a[2]*a[4].lo.. */
+	movq	%r10, 24(%rsp)          /* spill a[2]*a[4].lo.. */
+	mulxq	24(%rsi), %r10, %rcx    /* rcx=a[3]*a[6].hi r10=a[3]*a[6].lo */
+	adcq	%r11, %rax              /* a[2]*a[4].hi.. */
+	mulxq	40(%rsi), %rdx, %r11    /* r11=a[5]*a[6].hi rdx=a[5]*a[6].lo */
+	adcq	%rdi, %r8               /* a[3]*a[4].hi.. */
+	adcq	%r10, %r12              /* a[3]*a[5].hi.. */
+	movq	24(%rsp), %r10          /* reload a[2]*a[4].lo.. */
+	adcq	16(%rsp), %rcx          /* a[4]*a[5].hi.. */
+	adcq	8(%rsp), %rdx           /* a[4]*a[6].hi.. */
+	adcq	$0, %r11                /* a[5]*a[6].hi.. */
+	addq	%r14, %r14              /* a[0]*a[1].lo.. */
+	adcq	%r13, %r13              /* a[0]*a[2].lo.. */
+	adcq	%rbp, %rbp              /* a[1]*a[2].lo.. */
+	adcq	%rbx, %rbx              /* a[1]*a[3].lo.. */
+	adcq	%r9, %r9                /* a[2]*a[3].lo.. */
+	adcq	24(%rsp), %r10          /* a[2]*a[4].lo.. */
+	adcq	%rax, %rax              /* a[2]*a[4].hi.. */
+	adcq	%r8, %r8                /* a[3]*a[4].hi.. */
+	adcq	%r12, %r12              /* a[3]*a[5].hi.. */
+	adcq	%rcx, %rcx              /* a[4]*a[5].hi.. */
+	adcq	%rdx, %rdx              /* a[4]*a[6].hi.. */
 	adcq	%r11, %r11              /* a[5]*a[6].hi.. */
-	movq	$0, %r15
-	adcq	$0, %r15                /* %v108 */
-	movq	%r15, 8(%rsp)           /* spill %v108 */
-	mulxq	%rdx, %r15, %rdx        /* a[0]*a[0].lo */
-	addq	%rdx, %r10              /* a[0]*a[1].lo.. */
+	movq	$0, %rdi
+	adcq	$0, %rdi                /* %v99 */
+	movq	%rdx, 8(%rsp)           /* spill a[4]*a[6].hi.. */
+	movq	(%rsi), %rdx            /* a[0] */
+	movq	%rdi, 16(%rsp)          /* spill %v99 */
+	mulxq	%rdx, %rdi, %rdx        /* a[0]*a[0].lo */
+	addq	%rdx, %r14              /* a[0]*a[1].lo.. */
 	movq	8(%rsi), %rdx           /* a[1] */
-	movq	%r10, 16(%rsp)          /* spill a[0]*a[1].lo.. */
-	mulxq	%rdx, %r10, %rdx        /* a[1]*a[1].hi */
-	adcq	%r10, %r9               /* a[0]*a[2].lo.. */
-	movq	%rdx, %r10              /* a[1]*a[1].hi */
+	movq	%r14, 24(%rsp)          /* spill a[0]*a[1].lo.. */
+	mulxq	%rdx, %r14, %rdx        /* a[1]*a[1].hi */
+	adcq	%r14, %r13              /* a[0]*a[2].lo.. */
+	movq	%rdx, %r14              /* a[1]*a[1].hi */
 	movq	16(%rsi), %rdx          /* a[2] */
-	movq	%r9, 24(%rsp)           /* spill a[0]*a[2].lo.. */
-	mulxq	%rdx, %r9, %rdx         /* rdx=a[2]*a[2].hi r9=a[2]*a[2].lo */
-	adcq	%r10, %rcx              /* a[0]*a[3].lo.. */
-	movq	%rdx, %r10              /* a[2]*a[2].hi */
+	movq	%r13, 32(%rsp)          /* spill a[0]*a[2].lo.. */
+	mulxq	%rdx, %r13, %rdx        /* rdx=a[2]*a[2].hi r13=a[2]*a[2].lo */
+	adcq	%r14, %rbp              /* a[1]*a[2].lo.. */
+	movq	%rdx, %r14              /* a[2]*a[2].hi */
 	movq	24(%rsi), %rdx          /* a[3] */
-	movq	%rcx, 32(%rsp)          /* spill a[0]*a[3].lo.. */
-	mulxq	%rdx, %rcx, %rdx        /* rdx=a[3]*a[3].hi rcx=a[3]*a[3].lo */
-	adcq	%r9, %rbp               /* a[0]*a[4].lo.. */
-	movq	%rdx, %r9               /* a[3]*a[3].hi */
+	movq	%rbp, 40(%rsp)          /* spill a[1]*a[2].lo.. */
+	mulxq	%rdx, %rbp, %rdx        /* rdx=a[3]*a[3].hi rbp=a[3]*a[3].lo */
+	adcq	%r13, %rbx              /* a[1]*a[3].lo.. */
+	movq	%rdx, %r13              /* a[3]*a[3].hi */
 	movq	32(%rsi), %rdx          /* a[4] */
-	movq	%rbp, 40(%rsp)          /* spill a[0]*a[4].lo.. */
-	mulxq	%rdx, %rbp, %rdx        /* rdx=a[4]*a[4].hi rbp=a[4]*a[4].lo */
-	adcq	%r10, %r13              /* a[0]*a[5].lo.. */
-	movq	%rdx, %r10              /* a[4]*a[4].hi */
+	movq	%rbx, 48(%rsp)          /* spill a[1]*a[3].lo.. */
+	mulxq	%rdx, %rbx, %rdx        /* rdx=a[4]*a[4].hi rbx=a[4]*a[4].lo */
+	adcq	%r14, %r9               /* a[2]*a[3].lo.. */
+	movq	%rdx, %r14              /* a[4]*a[4].hi */
 	movq	40(%rsi), %rdx          /* a[5] */
-	movq	%r13, 48(%rsp)          /* spill a[0]*a[5].lo.. */
-	mulxq	%rdx, %r13, %rdx        /* rdx=a[5]*a[5].hi r13=a[5]*a[5].lo */
-	adcq	%rcx, %r14              /* a[0]*a[6].lo.. */
-	movq	%rdx, %rcx              /* a[5]*a[5].hi */
+	movq	%r9, 56(%rsp)           /* spill a[2]*a[3].lo.. */
+	mulxq	%rdx, %r9, %rdx         /* rdx=a[5]*a[5].hi r9=a[5]*a[5].lo */
+	adcq	%rbp, %r10              /* a[2]*a[4].lo.. */
+	movq	%rdx, %rbp              /* a[5]*a[5].hi */
 	movq	48(%rsi), %rdx          /* a[6] */
 	mulxq	%rdx, %rsi, %rdx        /* rdx=a[6]*a[6].hi rsi=a[6]*a[6].lo */
-	adcq	%r9, %rax               /* a[0]*a[6].hi.. */
-	adcq	%rbp, %rbx              /* a[1]*a[6].hi.. */
-	adcq	%r10, %r12              /* a[2]*a[6].hi.. */
-	movq	16(%rsp), %r10          /* reload a[0]*a[1].lo.. */
-	movq	24(%rsp), %r9           /* reload a[0]*a[2].lo.. */
-	movq	32(%rsp), %rbp          /* reload a[0]*a[3].lo.. */
-	adcq	%r13, %r8               /* a[3]*a[6].hi.. */
-	movq	40(%rsp), %r13          /* reload a[0]*a[4].lo.. */
-	adcq	%rcx, %rdi              /* a[4]*a[6].hi.. */
+	adcq	%r13, %rax              /* a[2]*a[4].hi.. */
+	adcq	%rbx, %r8               /* a[3]*a[4].hi.. */
+	adcq	%r14, %r12              /* a[3]*a[5].hi.. */
+	adcq	%r9, %rcx               /* a[4]*a[5].hi.. */
+	movq	24(%rsp), %r9           /* reload a[0]*a[1].lo.. */
+	adcq	8(%rsp), %rbp           /* a[4]*a[6].hi.. */
 	adcq	%rsi, %r11              /* a[5]*a[6].hi.. */
-	adcq	8(%rsp), %rdx           /* a[6]*a[6].hi.. */
-	addq	%rax, %r15              /* a[0]*a[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcq	%rbx, %r10              /* a[0]*a[1].lo.. */
-	adcq	%r12, %r9               /* a[0]*a[2].lo.. */
-	movl	$32, %ecx               /* 0x20 */
-	shrxq	%rcx, %rdx, %rsi        /* (a[6]*a[6].hi..).high upper = high.split(224)[1] */
-	adcq	%r8, %rbp               /* a[0]*a[3].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcq	%rdi, %r13              /* a[0]*a[4].lo.. */
-	adcq	%r11, 48(%rsp)
-	adcq	%rdx, %r14              /* a[0]*a[6].lo.. */
-	movq	%r14, 8(%rsp)           /* spill a[0]*a[6].lo.. */
-	movq	$0, %r14
-	adcq	$0, %r14                /* carry */
+	movq	32(%rsp), %rsi          /* reload a[0]*a[2].lo.. */
+	movq	40(%rsp), %r14          /* reload a[1]*a[2].lo.. */
+	adcq	16(%rsp), %rdx          /* a[6]*a[6].hi.. */
+	addq	%rax, %rdi              /* a[0]*a[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcq	%r8, %r9                /* a[0]*a[1].lo.. */
+	adcq	%r12, %rsi              /* a[0]*a[2].lo.. */
+	movl	$32, %ebx               /* 0x20 */
+	shrxq	%rbx, %rdx, %r13        /* (a[6]*a[6].hi..).high upper = high.split(224)[1] */
+	adcq	%rcx, %r14              /* a[1]*a[2].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcq	%rbp, 48(%rsp)
+	adcq	%r11, 56(%rsp)
+	adcq	%rdx, %r10              /* a[2]*a[4].lo.. */
+	movq	%r10, 8(%rsp)           /* spill a[2]*a[4].lo.. */
+	movq	$0, %r10
+	adcq	$0, %r10                /* carry */
 	movq	%rdx, 16(%rsp)          /* spill a[6]*a[6].hi.. */
 	shldq	$32, %r11, %rdx         /* (a[5]*a[6].hi..).high upper = high.split(224)[1] */
 	movq	%r11, 24(%rsp)          /* spill a[5]*a[6].hi.. */
-	shldq	$32, %rdi, %r11         /* (a[4]*a[6].hi..).high */
-	movq	%rdi, 32(%rsp)          /* spill a[4]*a[6].hi.. */
-	shldq	$32, %r8, %rdi          /* (a[3]*a[6].hi..).high */
-	shlxq	%rcx, %rax, %rcx        /*                      return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	addq	%rcx, %rsi              /* (a[6]*a[6].hi..).high.. */
-	shrdq	$32, %rbx, %rax         /* (a[0]*a[6].hi..).high */
-	shrdq	$32, %r12, %rbx         /* (a[1]*a[6].hi..).high */
-	shrdq	$32, %r8, %r12          /* (a[2]*a[6].hi..).high */
-	addq	%rdi, %r15              /* a[0]*a[0].lo.. */
-	adcq	%r11, %r10              /* a[0]*a[1].lo.. */
-	adcq	%rdx, %r9               /* a[0]*a[2].lo.. */
-	adcq	%rsi, %rbp              /* a[0]*a[3].lo.. */
-	adcq	%rax, %r13              /* a[0]*a[4].lo.. */
-	adcq	48(%rsp), %rbx          /* a[0]*a[5].lo.. */
-	adcq	8(%rsp), %r12           /* a[0]*a[6].lo.. */
-	adcq	$0, %r14                /* %v163 */
-	movabsq	$0xffffffff00000000, %rax
-	andq	%rax, %r8
-	addq	%r8, %rbp               /* a[0]*a[3].lo.. */
-	adcq	32(%rsp), %r13          /* a[0]*a[4].lo.. */
-	adcq	24(%rsp), %rbx          /* a[0]*a[5].lo.. */
-	adcq	16(%rsp), %r12          /* a[0]*a[6].lo.. */
-	adcq	$0, %r14
-	addq	$1, %r14                /* %v171                q = q + 1 */
-	movl	$32, %eax
-	shlxq	%rax, %r14, %rax        /* %v172                more, carry = (rest + (q + (q << 224))).split(448) */
-	addq	%r14, %r15              /* a[0]*a[0].lo.. */
-	adcq	$0, %r10                /* a[0]*a[1].lo.. */
-	adcq	$0, %r9                 /* a[0]*a[2].lo.. */
-	movq	$0, %r11                /* start                return more - pick(carry, 0, EXCESS) */
-	adcq	%rax, %rbp              /* a[0]*a[3].lo..       more, carry = (rest + (q + (q << 224))).split(448) */
-	adcq	$0, %r13                /* a[0]*a[4].lo.. */
-	adcq	$0, %rbx                /* a[0]*a[5].lo.. */
-	adcq	$0, %r12                /* a[0]*a[6].lo.. */
+	shldq	$32, %rbp, %r11         /* (a[4]*a[6].hi..).high */
+	movq	%rbp, 32(%rsp)          /* spill a[4]*a[6].hi.. */
+	shldq	$32, %rcx, %rbp         /* (a[4]*a[5].hi..).high */
+	shlxq	%rbx, %rax, %rbx        /*                      return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	addq	%rbx, %r13              /* (a[6]*a[6].hi..).high.. */
+	shrdq	$32, %r8, %rax          /* (a[2]*a[4].hi..).high */
+	shrdq	$32, %r12, %r8          /* (a[3]*a[4].hi..).high */
+	shrdq	$32, %rcx, %r12         /* (a[3]*a[5].hi..).high */
+	addq	%rbp, %rdi              /* a[0]*a[0].lo.. */
+	adcq	%r11, %r9               /* a[0]*a[1].lo.. */
+	adcq	%rdx, %rsi              /* a[0]*a[2].lo.. */
+	adcq	%r13, %r14              /* a[1]*a[2].lo.. */
+	adcq	48(%rsp), %rax          /* a[1]*a[3].lo.. */
+	adcq	56(%rsp), %r8           /* a[2]*a[3].lo.. */
+	adcq	8(%rsp), %r12           /* a[2]*a[4].lo.. */
+	adcq	$0, %r10                /* %v154 */
+	movabsq	$0xffffffff00000000, %r11
+	andq	%r11, %rcx
+	addq	%rcx, %r14              /* a[1]*a[2].lo.. */
+	adcq	32(%rsp), %rax          /* a[1]*a[3].lo.. */
+	adcq	24(%rsp), %r8           /* a[2]*a[3].lo.. */
+	adcq	16(%rsp), %r12          /* a[2]*a[4].lo.. */
+	adcq	$0, %r10
+	addq	$1, %r10                /* %v162                q = q + 1 */
+	movl	$32, %r11d
+	shlxq	%r11, %r10, %r11        /* %v163                more, carry = (rest + (q + (q << 224))).split(448) */
+	addq	%r10, %rdi              /* a[0]*a[0].lo.. */
+	adcq	$0, %r9                 /* a[0]*a[1].lo.. */
+	adcq	$0, %rsi                /* a[0]*a[2].lo.. */
+	movq	$0, %r10                /* start                return more - pick(carry, 0, EXCESS) */
+	adcq	%r11, %r14              /* a[1]*a[2].lo..       more, carry = (rest + (q + (q << 224))).split(448) */
+	adcq	$0, %rax                /* a[1]*a[3].lo.. */
+	adcq	$0, %r8                 /* a[2]*a[3].lo.. */
+	adcq	$0, %r12                /* a[2]*a[4].lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
-	sbbq	%rax, %rax              /* %v180 */
-	adcq	$0, %r11                /* %v181 */
-	movabsq	$0x100000000, %r8
-	andq	%r8, %rax               /* %v183 */
-	subq	%r11, %r15              /* a[0]*a[0].lo.. */
-	movq	(%rsp), %r11            /* out */
-	sbbq	$0, %r10                /* a[0]*a[1].lo.. */
-	movq	%r15, (%r11)            /*                      def sqr(a: loose) -> canonical: */
-	sbbq	$0, %r9                 /* a[0]*a[2].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%r10, 8(%r11)           /*                      def sqr(a: loose) -> canonical: */
-	sbbq	%rax, %rbp              /* a[0]*a[3].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%r9, 16(%r11)           /*                      def sqr(a: loose) -> canonical: */
-	sbbq	$0, %r13                /* a[0]*a[4].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%rbp, 24(%r11)          /*                      def sqr(a: loose) -> canonical: */
-	sbbq	$0, %rbx                /* a[0]*a[5].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%r13, 32(%r11)          /*                      def sqr(a: loose) -> canonical: */
-	sbbq	$0, %r12                /* a[0]*a[6].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%rbx, 40(%r11)          /*                      def sqr(a: loose) -> canonical: */
-	movq	%r12, 48(%r11)
-	addq	$56, %rsp
-	.cfi_def_cfa_offset 56
-	popq	%r15                    /* restore */
+	sbbq	%r11, %r11              /* %v171 */
+	adcq	$0, %r10                /* %v172 */
+	movabsq	$0x100000000, %rcx
+	andq	%rcx, %r11              /* %v174 */
+	subq	%r10, %rdi              /* a[0]*a[0].lo.. */
+	movq	(%rsp), %r10            /* out */
+	sbbq	$0, %r9                 /* a[0]*a[1].lo.. */
+	movq	%rdi, (%r10)            /*                      def sqr(a: loose) -> canonical: */
+	sbbq	$0, %rsi                /* a[0]*a[2].lo..       return more - pick(carry, 0, EXCESS) */
+	movq	%r9, 8(%r10)            /*                      def sqr(a: loose) -> canonical: */
+	sbbq	%r11, %r14              /* a[1]*a[2].lo..       return more - pick(carry, 0, EXCESS) */
+	movq	%rsi, 16(%r10)          /*                      def sqr(a: loose) -> canonical: */
+	sbbq	$0, %rax                /* a[1]*a[3].lo..       return more - pick(carry, 0, EXCESS) */
+	movq	%r14, 24(%r10)          /*                      def sqr(a: loose) -> canonical: */
+	sbbq	$0, %r8                 /* a[2]*a[3].lo..       return more - pick(carry, 0, EXCESS) */
+	movq	%rax, 32(%r10)          /*                      def sqr(a: loose) -> canonical: */
+	sbbq	$0, %r12                /* a[2]*a[4].lo..       return more - pick(carry, 0, EXCESS) */
+	movq	%r8, 40(%r10)           /*                      def sqr(a: loose) -> canonical: */
+	movq	%r12, 48(%r10)
+	addq	$64, %rsp
 	.cfi_def_cfa_offset 48
-	.cfi_restore %r15
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
 	.cfi_restore %r14
@@ -674,8 +666,8 @@ SYMBOL(p448_7x64_canon):
  * args    out in rdi, a in rsi, n in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   128 bytes
- * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
+ * stack   184 bytes
+ * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p448_7x64_square_n)
 	HIDDEN(p448_7x64_square_n)
@@ -702,8 +694,8 @@ SYMBOL(p448_7x64_square_n):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	subq	$80, %rsp               /* slots */
-	.cfi_def_cfa_offset 136
+	subq	$136, %rsp              /* slots */
+	.cfi_def_cfa_offset 192
 	movq	(%rsi), %rax            /* a[0] */
 	movq	8(%rsi), %r10           /* a[1] */
 	movq	16(%rsi), %r11          /* a[2] */
@@ -715,213 +707,222 @@ SYMBOL(p448_7x64_square_n):
 	testq	%rdx, %rdx
 	jz	LOCAL(square_n_none)
 	movq	%rax, 8(%rsp)           /* keep a[0] */
-	movq	%rcx, 16(%rsp)          /* keep a[5] */
-	movq	%rdx, 24(%rsp)          /* keep n */
+	movq	%r10, 16(%rsp)          /* keep a[1] */
+	movq	%rbx, 24(%rsp)          /* keep a[6] */
+	movq	%rdx, 32(%rsp)          /* keep n */
 LOCAL(square_n_loop3):
-	movq	8(%rsp), %rdx           /* s0 */
-	mulxq	%r10, %rcx, %rax        /* rax=s0*s1.hi rcx=s0*s1.lo return reduced(x * x) */
-	mulxq	%r11, %rdi, %rsi        /* rsi=s0*s2.hi rdi=s0*s2.lo */
-	mulxq	%r9, %r12, %rbp         /* rbp=s0*s3.hi r12=s0*s3.lo */
-	mulxq	%r8, %r14, %r13         /* r13=s0*s4.hi r14=s0*s4.lo */
-	addq	%rax, %rdi              /* s0*s2.lo.. */
-	adcq	%rsi, %r12              /* s0*s3.lo.. */
-	adcq	%rbp, %r14              /* s0*s4.lo.. */
-	mulxq	16(%rsp), %rsi, %rax    /* s0*s5.hi */
-	adcq	%r13, %rsi              /* s0*s5.lo.. */
-	mulxq	%rbx, %r13, %rbp        /* s0*s6.hi */
-	adcq	%rax, %r13              /* s0*s6.lo.. */
-	adcq	$0, %rbp                /* s0*s6.hi.. */
-	xorl	%eax, %eax              /* 0 */
-	movq	%r10, %rdx              /* s1 */
-	movq	%rdi, 32(%rsp)          /* spill s0*s2.lo.. */
-	mulxq	%r11, %rdi, %r15        /* s1*s2.hi */
-	adcxq	%rdi, %r12              /* s0*s3.lo.. */
-	movq	%r12, 40(%rsp)          /* spill s0*s3.lo.. */
-	mulxq	%r9, %r12, %rdi         /* s1*s3.hi */
-	adcxq	%r12, %r14
-	adoxq	%r15, %r14              /* s0*s4.lo.. */
-	mulxq	%r8, %r15, %r12         /* s1*s4.hi */
-	adcxq	%r15, %rsi
-	adoxq	%rdi, %rsi              /* s0*s5.lo.. */
-	mulxq	16(%rsp), %r15, %rdi    /* s1*s5.hi */
-	adcxq	%r15, %r13
-	adoxq	%r12, %r13              /* s0*s6.lo.. */
-	mulxq	%rbx, %r15, %r12        /* s1*s6.hi */
-	adcxq	%r15, %rbp
-	adoxq	%rdi, %rbp              /* s0*s6.hi.. */
-	adcxq	%rax, %r12
-	adoxq	%rax, %r12              /* s1*s6.hi.. */
-	xorl	%eax, %eax              /* 0 */
 	movq	%r11, %rdx              /* s2 */
-	mulxq	%r9, %r15, %rdi         /* s2*s3.hi */
-	adcxq	%r15, %rsi              /* s0*s5.lo.. */
-	movq	%r10, 48(%rsp)          /* spill s1 */
-	mulxq	%r8, %r10, %r15         /* s2*s4.hi */
-	adcxq	%r10, %r13
-	adoxq	%rdi, %r13              /* s0*s6.lo.. */
-	mulxq	16(%rsp), %rdi, %r10    /* s2*s5.hi */
-	adcxq	%rdi, %rbp
-	adoxq	%r15, %rbp              /* s0*s6.hi.. */
-	mulxq	%rbx, %r15, %rdi        /* s2*s6.hi */
-	adcxq	%r15, %r12
-	adoxq	%r10, %r12              /* s1*s6.hi.. */
-	adcxq	%rax, %rdi
-	adoxq	%rax, %rdi              /* s2*s6.hi.. */
-	xorl	%eax, %eax              /* 0 */
+	mulxq	%r8, %r10, %rax         /* rax=s2*s4.hi r10=s2*s4.lo return reduced(x * x) */
+	mulxq	%r9, %rdi, %rsi         /* rsi=s2*s3.hi rdi=s2*s3.lo */
 	movq	%r9, %rdx               /* s3 */
-	mulxq	%r8, %r15, %r10         /* s3*s4.hi */
-	adcxq	%r15, %rbp              /* s0*s6.hi.. */
-	movq	%r11, 56(%rsp)          /* spill s2 */
-	mulxq	16(%rsp), %r11, %r15    /* s3*s5.hi */
-	adcxq	%r11, %r12
-	adoxq	%r10, %r12              /* s1*s6.hi.. */
-	mulxq	%rbx, %r11, %r10        /* s3*s6.hi */
-	movq	16(%rsp), %rdx          /* s5 */
-	adcxq	%r11, %rdi
-	adoxq	%r15, %rdi              /* s2*s6.hi.. */
-	adcxq	%rax, %r10
-	adoxq	%rax, %r10              /* s3*s6.hi.. */
-	xorl	%eax, %eax              /* 0 */
-	mulxq	%r8, %r15, %r11         /* s4*s5.hi */
-	adcxq	%r15, %rdi              /* s2*s6.hi.. */
-	movq	%r8, %rdx               /* s4 */
-	mulxq	%rbx, %r8, %r15         /* s4*s6.hi */
-	adcxq	%r8, %r10
-	adoxq	%r11, %r10              /* s3*s6.hi.. */
-	adcxq	%rax, %r15
-	adoxq	%rax, %r15              /* s4*s6.hi.. */
-	movq	%rdx, %rax              /* s4 */
-	movq	16(%rsp), %rdx          /* s5 */
-	mulxq	%rbx, %r8, %r11         /* s5*s6.hi */
-	addq	%r8, %r15               /* s4*s6.hi.. */
-	movq	32(%rsp), %r8           /* reload s0*s2.lo.. */
-	movq	40(%rsp), %rdx          /* reload s0*s3.lo.. */
-	adcq	$0, %r11                /* s5*s6.hi.. */
-	addq	%rcx, %rcx              /* s0*s1.lo.. */
-	adcq	32(%rsp), %r8           /* s0*s2.lo.. */
-	adcq	40(%rsp), %rdx          /* s0*s3.lo.. */
-	adcq	%r14, %r14              /* s0*s4.lo.. */
-	adcq	%rsi, %rsi              /* s0*s5.lo.. */
-	adcq	%r13, %r13              /* s0*s6.lo.. */
-	adcq	%rbp, %rbp              /* s0*s6.hi.. */
-	adcq	%r12, %r12              /* s1*s6.hi.. */
-	adcq	%rdi, %rdi              /* s2*s6.hi.. */
-	adcq	%r10, %r10              /* s3*s6.hi.. */
-	adcq	%r15, %r15              /* s4*s6.hi.. */
-	adcq	%r11, %r11              /* s5*s6.hi.. */
-	movq	%r11, 32(%rsp)          /* spill s5*s6.hi.. */
-	movq	$0, %r11
-	adcq	$0, %r11                /* %v116 */
-	movq	%rdx, 40(%rsp)          /* spill s0*s3.lo.. */
+	mulxq	%r8, %rbp, %rbx         /* rbx=s3*s4.hi rbp=s3*s4.lo */
+	addq	%rsi, %r10              /* s2*s4.lo.. */
+	adcq	%rbp, %rax              /* s2*s4.hi.. */
+	adcq	$0, %rbx                /* s3*s4.hi.. */
+	mulxq	16(%rsp), %rbp, %rsi    /* rsi=s1*s3.hi rbp=s1*s3.lo */
+	movq	16(%rsp), %rdx          /* s1 */
+	mulxq	%rcx, %r13, %r12        /* r12=s1*s5.hi r13=s1*s5.lo */
+	movq	%rcx, %rdx              /* s5 */
+	mulxq	%r9, %r15, %r14         /* r14=s3*s5.hi r15=s3*s5.lo */
+	movq	16(%rsp), %rdx          /* s1 */
+	addq	%rsi, %rdi              /* s2*s3.lo.. */
+	adcq	%r13, %r10              /* s2*s4.lo.. */
+	adcq	%r12, %rax              /* s2*s4.hi.. */
+	adcq	%r15, %rbx              /* s3*s4.hi.. */
+	adcq	$0, %r14                /* s3*s5.hi.. */
+	mulxq	%r11, %r12, %rsi        /* rsi=s1*s2.hi r12=s1*s2.lo */
+	mulxq	%r8, %r15, %r13         /* r13=s1*s4.hi r15=s1*s4.lo */
+	movq	%rcx, %rdx              /* s5 */
+	movq	%r12, 40(%rsp)          /* spill s1*s2.lo */
+	movq	%r9, 48(%rsp)           /* spill s3 */
+	mulxq	%r11, %r9, %r12         /* r12=s2*s5.hi r9=s2*s5.lo */
+	movq	%rdx, 56(%rsp)          /* spill s5 */
+	mulxq	%r8, %rdx, %rcx         /* rcx=s4*s5.hi rdx=s4*s5.lo */
+	addq	%rsi, %rbp              /* s1*s3.lo.. */
+	adcq	%r15, %rdi              /* s2*s3.lo.. */
+	adcq	%r13, %r10              /* s2*s4.lo.. */
+	adcq	%r9, %rax               /* s2*s4.hi.. */
+	adcq	%r12, %rbx              /* s3*s4.hi.. */
+	adcq	%rdx, %r14              /* s3*s5.hi.. */
+	movq	8(%rsp), %rdx           /* s0 */
+	adcq	$0, %rcx                /* s4*s5.hi.. */
+	mulxq	%r11, %rsi, %r9         /* r9=s0*s2.hi rsi=s0*s2.lo */
+	mulxq	%r8, %r13, %r12         /* r12=s0*s4.hi r13=s0*s4.lo */
+	movq	%rsi, 64(%rsp)          /* spill s0*s2.lo */
+	mulxq	24(%rsp), %rsi, %r15    /* r15=s0*s6.hi rsi=s0*s6.lo */
+	movq	24(%rsp), %rdx          /* s6 */
+	movq	%r11, 72(%rsp)          /* spill s2 */
+	movq	%rcx, 80(%rsp)          /* spill s4*s5.hi.. */
+	mulxq	%r11, %rcx, %r11        /* r11=s2*s6.hi rcx=s2*s6.lo */
+	movq	%r8, 88(%rsp)           /* spill s4 */
+	mulxq	%r8, %rdx, %r8          /* r8=s4*s6.hi rdx=s4*s6.lo */
+	addq	40(%rsp), %r9           /* s1*s2.lo.. */
+	adcq	%r13, %rbp              /* s1*s3.lo.. */
+	adcq	%r12, %rdi              /* s2*s3.lo.. */
+	adcq	%rsi, %r10              /* s2*s4.lo.. */
+	adcq	%r15, %rax              /* s2*s4.hi.. */
+	adcq	%rcx, %rbx              /* s3*s4.hi.. */
+	adcq	%r11, %r14              /* s3*s5.hi.. */
+	adcq	80(%rsp), %rdx          /* s4*s5.hi.. */
+	adcq	$0, %r8                 /* s4*s6.hi.. */
+	movq	%rdx, %r11              /* s4*s5.hi.. */
+	movq	8(%rsp), %rdx           /* s0 */
+	mulxq	16(%rsp), %rsi, %rcx    /* rcx=s0*s1.hi rsi=s0*s1.lo */
+	mulxq	48(%rsp), %r13, %r12    /* r12=s0*s3.hi r13=s0*s3.lo */
+	mulxq	56(%rsp), %rdx, %r15    /* r15=s0*s5.hi rdx=s0*s5.lo */
+	movq	%rdx, 40(%rsp)          /* spill s0*s5.lo */
+	movq	24(%rsp), %rdx          /* s6 */
+	movq	%r8, 80(%rsp)           /* spill s4*s6.hi.. */
+	movq	%r11, 96(%rsp)          /* spill s4*s5.hi.. */
+	mulxq	16(%rsp), %r11, %r8     /* r8=s1*s6.hi r11=s1*s6.lo */
+	movq	%r14, 104(%rsp)         /* spill s3*s5.hi.. */
+	movq	%r8, 112(%rsp)          /* spill s1*s6.hi */
+	mulxq	48(%rsp), %r8, %r14     /* r14=s3*s6.hi r8=s3*s6.lo */
+	movq	%r14, 120(%rsp)         /* spill s3*s6.hi */
+	mulxq	56(%rsp), %r14, %rdx    /* rdx=s5*s6.hi r14=s5*s6.lo */
+	addq	64(%rsp), %rcx          /* s0*s2.lo.. */
+	adcq	%r13, %r9               /* s1*s2.lo.. */
+	adcq	%r12, %rbp              /* s1*s3.lo.. */
+	adcq	40(%rsp), %rdi          /* s2*s3.lo.. */
+	adcq	%r15, %r10              /* s2*s4.lo.. */
+	adcq	%r11, %rax              /* s2*s4.hi.. */
+	movq	96(%rsp), %r11          /* reload s4*s5.hi.. */
+	adcq	112(%rsp), %rbx         /* s3*s4.hi.. */
+	adcq	104(%rsp), %r8          /* s3*s5.hi.. */
+	adcq	120(%rsp), %r11         /* s4*s5.hi.. */
+	adcq	80(%rsp), %r14          /* s4*s6.hi.. */
+	adcq	$0, %rdx                /* s5*s6.hi.. */
+	addq	%rsi, %rsi              /* s0*s1.lo.. */
+	adcq	%rcx, %rcx              /* s0*s2.lo.. */
+	adcq	%r9, %r9                /* s1*s2.lo.. */
+	adcq	%rbp, %rbp              /* s1*s3.lo.. */
+	adcq	%rdi, %rdi              /* s2*s3.lo.. */
+	adcq	%r10, %r10              /* s2*s4.lo.. */
+	adcq	%rax, %rax              /* s2*s4.hi.. */
+	adcq	%rbx, %rbx              /* s3*s4.hi.. */
+	adcq	%r8, %r8                /* s3*s5.hi.. */
+	adcq	%r11, %r11              /* s4*s5.hi.. */
+	adcq	%r14, %r14              /* s4*s6.hi.. */
+	adcq	%rdx, %rdx              /* s5*s6.hi.. */
+	movq	$0, %r12
+	adcq	$0, %r12                /* %v107 */
+	movq	%rdx, %r13              /* s5*s6.hi.. */
 	movq	8(%rsp), %rdx           /* reload s0 */
-	movq	%r11, 64(%rsp)          /* spill %v116 */
-	mulxq	%rdx, %r11, %rdx        /* s0*s0.lo */
-	addq	%rdx, %rcx              /* s0*s1.lo.. */
-	movq	48(%rsp), %rdx          /* reload s1 */
-	movq	%rcx, 48(%rsp)          /* spill s0*s1.lo.. */
-	mulxq	%rdx, %rcx, %rdx        /* s1*s1.hi */
-	adcq	%rcx, %r8               /* s0*s2.lo.. */
-	movq	%rdx, %rcx              /* s1*s1.hi */
-	movq	56(%rsp), %rdx          /* reload s2 */
-	movq	%r8, 56(%rsp)           /* spill s0*s2.lo.. */
-	mulxq	%rdx, %r8, %rdx         /* rdx=s2*s2.hi r8=s2*s2.lo */
-	adcq	40(%rsp), %rcx          /* s0*s3.lo.. */
-	movq	%rdx, 40(%rsp)          /* spill s2*s2.hi */
-	movq	%r9, %rdx               /* s3 */
-	mulxq	%r9, %rdx, %r9          /* r9=s3*s3.hi rdx=s3*s3.lo */
-	adcq	%r14, %r8               /* s0*s4.lo.. */
-	movq	%rdx, %r14              /* s3*s3.lo */
-	movq	%rax, %rdx              /* s4 */
-	mulxq	%rax, %rdx, %rax        /* rax=s4*s4.hi rdx=s4*s4.lo */
-	adcq	40(%rsp), %rsi          /* s0*s5.lo.. */
-	movq	%rdx, 40(%rsp)          /* spill s4*s4.lo */
-	movq	16(%rsp), %rdx          /* reload s5 */
-	movq	%rsi, 72(%rsp)          /* spill s0*s5.lo.. */
-	mulxq	%rdx, %rsi, %rdx        /* rdx=s5*s5.hi rsi=s5*s5.lo */
-	adcq	%r14, %r13              /* s0*s6.lo.. */
-	movq	%rdx, %r14              /* s5*s5.hi */
-	movq	%rbx, %rdx              /* s6 */
-	mulxq	%rbx, %rbx, %rdx        /* rdx=s6*s6.hi rbx=s6*s6.lo */
-	adcq	%r9, %rbp               /* s0*s6.hi.. */
-	adcq	40(%rsp), %r12          /* s1*s6.hi.. */
-	adcq	%rax, %rdi              /* s2*s6.hi.. */
-	movq	48(%rsp), %rax          /* reload s0*s1.lo.. */
-	movq	56(%rsp), %r9           /* reload s0*s2.lo.. */
-	adcq	%rsi, %r10              /* s3*s6.hi.. */
-	adcq	%r14, %r15              /* s4*s6.hi.. */
-	adcq	32(%rsp), %rbx          /* s5*s6.hi.. */
+	mulxq	%rdx, %rdx, %r15        /* r15=s0*s0.hi rdx=s0*s0.lo */
+	movq	%rdx, 40(%rsp)          /* spill s0*s0.lo */
+	movq	16(%rsp), %rdx          /* reload s1 */
+	movq	%r12, 64(%rsp)          /* spill %v107 */
+	mulxq	%rdx, %r12, %rdx        /* rdx=s1*s1.hi r12=s1*s1.lo */
+	movq	%rdx, 80(%rsp)          /* spill s1*s1.hi */
+	movq	72(%rsp), %rdx          /* reload s2 */
+	movq	%r13, 72(%rsp)          /* spill s5*s6.hi.. */
+	mulxq	%rdx, %r13, %rdx        /* rdx=s2*s2.hi r13=s2*s2.lo */
+	movq	%rdx, 96(%rsp)          /* spill s2*s2.hi */
+	movq	48(%rsp), %rdx          /* reload s3 */
+	movq	%r14, 48(%rsp)          /* spill s4*s6.hi.. */
+	mulxq	%rdx, %r14, %rdx        /* rdx=s3*s3.hi r14=s3*s3.lo */
+	movq	%rdx, 104(%rsp)         /* spill s3*s3.hi */
+	movq	88(%rsp), %rdx          /* reload s4 */
+	movq	%r11, 88(%rsp)          /* spill s4*s5.hi.. */
+	mulxq	%rdx, %r11, %rdx        /* rdx=s4*s4.hi r11=s4*s4.lo */
+	movq	%rdx, 112(%rsp)         /* spill s4*s4.hi */
+	movq	56(%rsp), %rdx          /* reload s5 */
+	movq	%r8, 56(%rsp)           /* spill s3*s5.hi.. */
+	mulxq	%rdx, %r8, %rdx         /* rdx=s5*s5.hi r8=s5*s5.lo */
+	movq	%rdx, 120(%rsp)         /* spill s5*s5.hi */
+	movq	24(%rsp), %rdx          /* reload s6 */
+	movq	%r8, 128(%rsp)          /* spill s5*s5.lo */
+	mulxq	%rdx, %r8, %rdx         /* rdx=s6*s6.hi r8=s6*s6.lo */
+	addq	%r15, %rsi              /* s0*s1.lo.. */
+	adcq	%r12, %rcx              /* s0*s2.lo.. */
+	adcq	80(%rsp), %r9           /* s1*s2.lo.. */
+	adcq	%r13, %rbp              /* s1*s3.lo.. */
+	adcq	96(%rsp), %rdi          /* s2*s3.lo.. */
+	adcq	%r14, %r10              /* s2*s4.lo.. */
+	adcq	104(%rsp), %rax         /* s2*s4.hi.. */
+	adcq	%r11, %rbx              /* s3*s4.hi.. */
+	movq	56(%rsp), %r11          /* reload s3*s5.hi.. */
+	movq	88(%rsp), %r12          /* reload s4*s5.hi.. */
+	movq	48(%rsp), %r13          /* reload s4*s6.hi.. */
+	movq	40(%rsp), %r14          /* reload s0*s0.lo */
+	adcq	112(%rsp), %r11         /* s3*s5.hi.. */
+	adcq	128(%rsp), %r12         /* s4*s5.hi.. */
+	adcq	120(%rsp), %r13         /* s4*s6.hi.. */
+	adcq	72(%rsp), %r8           /* s5*s6.hi.. */
 	adcq	64(%rsp), %rdx          /* s6*s6.hi.. */
-	addq	%rbp, %r11              /* s0*s0.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcq	%r12, %rax              /* s0*s1.lo.. */
-	adcq	%rdi, %r9               /* s0*s2.lo.. */
-	movl	$32, %esi               /* 0x20 */
-	shrxq	%rsi, %rdx, %r14        /* (s6*s6.hi..).high    upper = high.split(224)[1] */
-	adcq	%r10, %rcx              /* s0*s3.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcq	%r15, %r8               /* s0*s4.lo.. */
-	adcq	%rbx, 72(%rsp)
-	adcq	%rdx, %r13              /* s0*s6.lo.. */
-	movq	%r13, 32(%rsp)          /* spill s0*s6.lo.. */
-	movq	$0, %r13
-	adcq	$0, %r13                /* carry */
-	movq	%rdx, 40(%rsp)          /* spill s6*s6.hi.. */
-	shldq	$32, %rbx, %rdx         /* (s5*s6.hi..).high    upper = high.split(224)[1] */
-	movq	%rbx, 48(%rsp)          /* spill s5*s6.hi.. */
-	shldq	$32, %r15, %rbx         /* (s4*s6.hi..).high */
-	movq	%r15, 56(%rsp)          /* spill s4*s6.hi.. */
-	shldq	$32, %r10, %r15         /* (s3*s6.hi..).high */
-	shlxq	%rsi, %rbp, %rsi        /*                      return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	addq	%rsi, %r14              /* (s6*s6.hi..).high.. */
-	shrdq	$32, %r12, %rbp         /* (s0*s6.hi..).high */
-	shrdq	$32, %rdi, %r12         /* (s1*s6.hi..).high */
-	shrdq	$32, %r10, %rdi         /* (s2*s6.hi..).high */
-	addq	%r15, %r11              /* s0*s0.lo.. */
-	adcq	%rbx, %rax              /* s0*s1.lo.. */
-	adcq	%rdx, %r9               /* s0*s2.lo.. */
-	adcq	%r14, %rcx              /* s0*s3.lo.. */
-	adcq	%rbp, %r8               /* s0*s4.lo.. */
-	adcq	72(%rsp), %r12          /* s0*s5.lo.. */
-	adcq	32(%rsp), %rdi          /* s0*s6.lo.. */
-	adcq	$0, %r13                /* %v171 */
-	movabsq	$0xffffffff00000000, %rdx /* 0xffffffff00000000 */
-	andq	%rdx, %r10
-	addq	%r10, %rcx              /* s0*s3.lo.. */
-	adcq	56(%rsp), %r8           /* s0*s4.lo.. */
-	adcq	48(%rsp), %r12          /* s0*s5.lo.. */
-	adcq	40(%rsp), %rdi          /* s0*s6.lo.. */
-	adcq	$0, %r13
-	addq	$1, %r13                /* %v179                q = q + 1 */
+	addq	%rax, %r14              /* s0*s0.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcq	%rbx, %rsi              /* s0*s1.lo.. */
+	adcq	%r11, %rcx              /* s0*s2.lo.. */
+	adcq	%r12, %r9               /* s1*s2.lo.. */
+	adcq	%r13, %rbp              /* s1*s3.lo.. */
+	adcq	%r8, %rdi               /* s2*s3.lo.. */
+	adcq	%rdx, %r10              /* s2*s4.lo.. */
+	movl	$32, %r15d              /* 0x20 */
+	movq	%r10, 40(%rsp)          /* spill s2*s4.lo.. */
+	shrxq	%r15, %rdx, %r10        /* (s6*s6.hi..).high    upper = high.split(224)[1] */
+	movq	%rdi, 48(%rsp)          /* spill s2*s3.lo.. */
+	movq	$0, %rdi                /*                      return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcq	$0, %rdi                /* carry */
+	movq	%rdx, 56(%rsp)          /* spill s6*s6.hi.. */
+	shldq	$32, %r8, %rdx          /* (s5*s6.hi..).high    upper = high.split(224)[1] */
+	movq	%r8, 64(%rsp)           /* spill s5*s6.hi.. */
+	shldq	$32, %r13, %r8          /* (s4*s6.hi..).high */
+	movq	%r13, 72(%rsp)          /* spill s4*s6.hi.. */
+	shldq	$32, %r12, %r13         /* (s4*s5.hi..).high */
+	shlxq	%r15, %rax, %r15        /* s2*s4.hi..<<         return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	shrdq	$32, %rbx, %rax         /* (s2*s4.hi..).high */
+	shrdq	$32, %r11, %rbx         /* (s3*s4.hi..).high */
+	shrdq	$32, %r12, %r11         /* (s3*s5.hi..).high */
+	addq	%r15, %r10              /* (s6*s6.hi..).high.. */
+	addq	%r13, %r14              /* s0*s0.lo.. */
+	adcq	%r8, %rsi               /* s0*s1.lo.. */
+	adcq	%rdx, %rcx              /* s0*s2.lo.. */
+	adcq	%r10, %r9               /* s1*s2.lo.. */
+	adcq	%rax, %rbp              /* s1*s3.lo.. */
+	adcq	48(%rsp), %rbx          /* s2*s3.lo.. */
+	adcq	40(%rsp), %r11          /* s2*s4.lo.. */
+	adcq	$0, %rdi                /* %v162 */
+	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
+	andq	%rax, %r12
+	addq	%r12, %r9               /* s1*s2.lo.. */
+	adcq	72(%rsp), %rbp          /* s1*s3.lo.. */
+	adcq	64(%rsp), %rbx          /* s2*s3.lo.. */
+	adcq	56(%rsp), %r11          /* s2*s4.lo.. */
+	adcq	$0, %rdi
+	addq	$1, %rdi                /* %v170                q = q + 1 */
 	movl	$32, %r10d              /* 0x20 */
-	shlxq	%r10, %r13, %rsi        /* %v180                more, carry = (rest + (q + (q << 224))).split(448) */
-	addq	%r13, %r11              /* s0*s0.lo.. */
-	adcq	$0, %rax                /* s0*s1.lo.. */
-	adcq	$0, %r9                 /* s0*s2.lo.. */
-	movq	$0, %rbx                /* start                return more - pick(carry, 0, EXCESS) */
-	adcq	%rsi, %rcx              /* s0*s3.lo..           more, carry = (rest + (q + (q << 224))).split(448) */
-	adcq	$0, %r8                 /* s0*s4.lo.. */
-	adcq	$0, %r12                /* s0*s5.lo.. */
-	adcq	$0, %rdi                /* s0*s6.lo.. */
+	shlxq	%r10, %rdi, %r8         /* %v171                more, carry = (rest + (q + (q << 224))).split(448) */
+	addq	%rdi, %r14              /* s0*s0.lo.. */
+	adcq	$0, %rsi                /* s0*s1.lo.. */
+	adcq	$0, %rcx                /* s0*s2.lo.. */
+	adcq	%r8, %r9                /* s1*s2.lo.. */
+	adcq	$0, %rbp                /* s1*s3.lo.. */
+	adcq	$0, %rbx                /* s2*s3.lo.. */
+	adcq	$0, %r11                /* s2*s4.lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
-	sbbq	%rsi, %rsi              /* %v188 */
-	adcq	$0, %rbx                /* %v189 */
-	movabsq	$0x100000000, %rbp      /* 0x100000000 */
-	andq	%rbp, %rsi              /* %v191 */
-	subq	%rbx, %r11              /* s0*s0.lo.. */
-	sbbq	$0, %rax                /* s0*s1.lo.. */
-	sbbq	$0, %r9                 /* s0*s2.lo.. */
-	sbbq	%rsi, %rcx              /* s0*s3.lo.. */
-	sbbq	$0, %r8                 /* s0*s4.lo.. */
-	sbbq	$0, %r12                /* s0*s5.lo.. */
-	sbbq	$0, %rdi                /* s0*s6.lo.. */
-	movq	%r11, 8(%rsp)           /* keep s0*s0.lo.. */
-	movq	%r12, 16(%rsp)          /* keep s0*s5.lo.. */
-	movq	%rax, %r10              /* s0*s1.lo.. */
-	movq	%r9, %r11               /* s0*s2.lo.. */
-	movq	%rcx, %r9               /* s0*s3.lo.. */
-	movq	%rdi, %rbx              /* s0*s6.lo.. */
-	decq	24(%rsp)
+	sbbq	%r8, %r8                /* %v179 */
+	movq	$0, %rdx
+	adcq	$0, %rdx                /* %v180 */
+	movabsq	$0x100000000, %rdi      /* 0x100000000 */
+	andq	%rdi, %r8               /* %v182 */
+	subq	%rdx, %r14              /* s0*s0.lo.. */
+	sbbq	$0, %rsi                /* s0*s1.lo.. */
+	sbbq	$0, %rcx                /* s0*s2.lo.. */
+	sbbq	%r8, %r9                /* s1*s2.lo.. */
+	sbbq	$0, %rbp                /* s1*s3.lo.. */
+	sbbq	$0, %rbx                /* s2*s3.lo.. */
+	sbbq	$0, %r11                /* s2*s4.lo.. */
+	movq	%r14, 8(%rsp)           /* keep s0*s0.lo.. */
+	movq	%rsi, 16(%rsp)          /* keep s0*s1.lo.. */
+	movq	%r11, 24(%rsp)          /* keep s2*s4.lo.. */
+	movq	%rcx, %r11              /* s0*s2.lo.. */
+	movq	%rbp, %r8               /* s1*s3.lo.. */
+	movq	%rbx, %rcx              /* s2*s3.lo.. */
+	decq	32(%rsp)
 	jnz	LOCAL(square_n_loop3)
 	movq	8(%rsp), %rax           /* s0 */
-	movq	16(%rsp), %rcx          /* s5 */
+	movq	16(%rsp), %r10          /* s1 */
+	movq	24(%rsp), %rdx          /* s6 */
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
 	subq	$-1, %rax               /* a[0]..               return a.value.reduce_once(P) */
@@ -932,23 +933,24 @@ LOCAL(square_n_none):
 	sbbq	$-1, %r8                /* a[4].. */
 	sbbq	$-1, %rcx               /* a[5].. */
 	sbbq	$-1, %rbx               /* a[6].. */
-	cmovcq	(%rsi), %rax            /* %v215 */
-	cmovcq	8(%rsi), %r10           /* %v216 */
-	cmovcq	16(%rsi), %r11          /* %v217 */
-	cmovcq	24(%rsi), %r9           /* %v218 */
-	cmovcq	32(%rsi), %r8           /* %v219 */
-	cmovcq	40(%rsi), %rcx          /* %v220 */
-	cmovcq	48(%rsi), %rbx          /* %v221 */
+	cmovcq	(%rsi), %rax            /* %v206 */
+	cmovcq	8(%rsi), %r10           /* %v207 */
+	cmovcq	16(%rsi), %r11          /* %v208 */
+	cmovcq	24(%rsi), %r9           /* %v209 */
+	cmovcq	32(%rsi), %r8           /* %v210 */
+	cmovcq	40(%rsi), %rcx          /* %v211 */
+	cmovcq	48(%rsi), %rbx          /* %v212 */
+	movq	%rbx, %rdx              /* %v212 */
 LOCAL(square_n_join2):
-	movq	(%rsp), %rdx            /* out */
-	movq	%rax, (%rdx)            /*                      return repeat(n, sqr, a, empty=canon) */
-	movq	%r10, 8(%rdx)
-	movq	%r11, 16(%rdx)
-	movq	%r9, 24(%rdx)
-	movq	%r8, 32(%rdx)
-	movq	%rcx, 40(%rdx)
-	movq	%rbx, 48(%rdx)
-	addq	$80, %rsp
+	movq	(%rsp), %rsi            /* out */
+	movq	%rax, (%rsi)            /*                      return repeat(n, sqr, a, empty=canon) */
+	movq	%r10, 8(%rsi)
+	movq	%r11, 16(%rsi)
+	movq	%r9, 24(%rsi)
+	movq	%r8, 32(%rsi)
+	movq	%rcx, 40(%rsi)
+	movq	%rdx, 48(%rsi)
+	addq	$136, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -2038,7 +2040,7 @@ SYMBOL(p448_7x64_absolute):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp
- * stack   392 bytes, with what it calls
+ * stack   440 bytes, with what it calls
  */
 	.globl	SYMBOL(p448_7x64_invert)
 	HIDDEN(p448_7x64_invert)
@@ -2183,7 +2185,7 @@ SYMBOL(p448_7x64_invert):
  * args    out in rdi, u in rsi, v in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13
- * stack   520 bytes, with what it calls
+ * stack   568 bytes, with what it calls
  */
 	.globl	SYMBOL(p448_7x64_sqrt_ratio)
 	HIDDEN(p448_7x64_sqrt_ratio)

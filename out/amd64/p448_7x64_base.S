@@ -515,138 +515,134 @@ SYMBOL(p448_7x64_sqr):
 	.cfi_offset %r15, -56
 	subq	$112, %rsp              /* slots */
 	.cfi_def_cfa_offset 168
-	movq	(%rsi), %rax            /* a[0] */
-	mulq	8(%rsi)                 /* rdx=a[0]*a[1].hi rax=a[0]*a[1].lo return reduced(x * x) */
-	movq	%rax, %r10              /* a[0]*a[1].lo */
-	movq	(%rsi), %rax            /* a[0] */
-	movq	%rdx, %r11              /* a[0]*a[1].hi */
-	mulq	16(%rsi)                /* rdx=a[0]*a[2].hi rax=a[0]*a[2].lo */
-	movq	%rax, %r9               /* a[0]*a[2].lo */
-	movq	(%rsi), %rax            /* a[0] */
-	movq	%rdx, %r8               /* a[0]*a[2].hi */
-	mulq	24(%rsi)                /* rdx=a[0]*a[3].hi rax=a[0]*a[3].lo */
-	movq	%rax, %rcx              /* a[0]*a[3].lo */
-	movq	(%rsi), %rax            /* a[0] */
-	movq	%rdx, %rbx              /* a[0]*a[3].hi */
-	mulq	32(%rsi)                /* rdx=a[0]*a[4].hi rax=a[0]*a[4].lo */
-	movq	%rax, %rbp              /* a[0]*a[4].lo */
-	movq	(%rsi), %rax            /* a[0] */
-	movq	%rdx, %r12              /* a[0]*a[4].hi */
-	mulq	40(%rsi)                /* rdx=a[0]*a[5].hi rax=a[0]*a[5].lo */
-	movq	%rax, %r13              /* a[0]*a[5].lo */
-	movq	(%rsi), %rax            /* a[0] */
-	movq	%rdx, %r14              /* a[0]*a[5].hi */
-	mulq	48(%rsi)                /* rdx=a[0]*a[6].hi rax=a[0]*a[6].lo */
-	addq	%r11, %r9               /* a[0]*a[2].lo.. */
-	adcq	%r8, %rcx               /* a[0]*a[3].lo.. */
-	adcq	%rbx, %rbp              /* a[0]*a[4].lo.. */
-	adcq	%r12, %r13              /* a[0]*a[5].lo.. */
-	adcq	%rax, %r14              /* a[0]*a[6].lo.. */
-	movq	8(%rsi), %rax           /* a[1] */
-	adcq	$0, %rdx                /* a[0]*a[6].hi.. */
-	movq	%rdx, %r11              /* a[0]*a[6].hi.. */
-	mulq	16(%rsi)                /* rdx=a[1]*a[2].hi rax=a[1]*a[2].lo */
-	movq	%rax, %r8               /* a[1]*a[2].lo */
-	movq	8(%rsi), %rax           /* a[1] */
-	movq	%rdx, %rbx              /* a[1]*a[2].hi */
-	mulq	24(%rsi)                /* rdx=a[1]*a[3].hi rax=a[1]*a[3].lo */
-	movq	%rax, %r12              /* a[1]*a[3].lo */
-	movq	8(%rsi), %rax           /* a[1] */
-	movq	%rdx, %r15              /* a[1]*a[3].hi */
-	mulq	32(%rsi)                /* rdx=a[1]*a[4].hi rax=a[1]*a[4].lo */
-	movq	%rax, (%rsp)            /* spill a[1]*a[4].lo */
-	movq	8(%rsi), %rax           /* a[1] */
-	movq	%rdx, 8(%rsp)           /* spill a[1]*a[4].hi */
-	mulq	40(%rsi)                /* rdx=a[1]*a[5].hi rax=a[1]*a[5].lo */
-	movq	%rax, 16(%rsp)          /* spill a[1]*a[5].lo */
-	movq	8(%rsi), %rax           /* a[1] */
-	movq	%rdx, 24(%rsp)          /* spill a[1]*a[5].hi */
-	mulq	48(%rsi)                /* rdx=a[1]*a[6].hi rax=a[1]*a[6].lo */
-	addq	%r8, %rcx               /* a[0]*a[3].lo.. */
-	adcq	%r12, %rbp              /* a[0]*a[4].lo.. */
-	adcq	(%rsp), %r13            /* a[0]*a[5].lo.. */
-	adcq	16(%rsp), %r14          /* a[0]*a[6].lo.. */
-	adcq	%rax, %r11              /* a[0]*a[6].hi.. */
 	movq	16(%rsi), %rax          /* a[2] */
-	adcq	$0, %rdx                /* a[1]*a[6].hi.. */
-	addq	%rbx, %rbp              /* a[0]*a[4].lo.. */
-	adcq	%r15, %r13              /* a[0]*a[5].lo.. */
-	adcq	8(%rsp), %r14           /* a[0]*a[6].lo.. */
-	adcq	24(%rsp), %r11          /* a[0]*a[6].hi.. */
-	adcq	$0, %rdx                /* a[1]*a[6].hi.. */
-	movq	%rdx, %r8               /* a[1]*a[6].hi.. */
+	mulq	32(%rsi)                /* rdx=a[2]*a[4].hi rax=a[2]*a[4].lo return reduced(x * x) */
+	movq	%rax, %r10              /* a[2]*a[4].lo */
+	movq	16(%rsi), %rax          /* a[2] */
+	movq	%rdx, %r11              /* a[2]*a[4].hi */
 	mulq	24(%rsi)                /* rdx=a[2]*a[3].hi rax=a[2]*a[3].lo */
-	movq	%rax, %rbx              /* a[2]*a[3].lo */
-	movq	16(%rsi), %rax          /* a[2] */
-	movq	%rdx, %r12              /* a[2]*a[3].hi */
-	mulq	32(%rsi)                /* rdx=a[2]*a[4].hi rax=a[2]*a[4].lo */
-	movq	%rax, %r15              /* a[2]*a[4].lo */
-	movq	16(%rsi), %rax          /* a[2] */
-	movq	%rdx, (%rsp)            /* spill a[2]*a[4].hi */
-	mulq	40(%rsi)                /* rdx=a[2]*a[5].hi rax=a[2]*a[5].lo */
-	movq	%rax, 8(%rsp)           /* spill a[2]*a[5].lo */
-	movq	16(%rsi), %rax          /* a[2] */
-	movq	%rdx, 16(%rsp)          /* spill a[2]*a[5].hi */
-	mulq	48(%rsi)                /* rdx=a[2]*a[6].hi rax=a[2]*a[6].lo */
-	addq	%rbx, %r13              /* a[0]*a[5].lo.. */
-	adcq	%r15, %r14              /* a[0]*a[6].lo.. */
-	adcq	8(%rsp), %r11           /* a[0]*a[6].hi.. */
-	adcq	%rax, %r8               /* a[1]*a[6].hi.. */
+	movq	%rax, %r9               /* a[2]*a[3].lo */
 	movq	24(%rsi), %rax          /* a[3] */
-	adcq	$0, %rdx                /* a[2]*a[6].hi.. */
-	addq	%r12, %r14              /* a[0]*a[6].lo.. */
-	adcq	(%rsp), %r11            /* a[0]*a[6].hi.. */
-	adcq	16(%rsp), %r8           /* a[1]*a[6].hi.. */
-	adcq	$0, %rdx                /* a[2]*a[6].hi.. */
-	movq	%rdx, %rbx              /* a[2]*a[6].hi.. */
+	movq	%rdx, %r8               /* a[2]*a[3].hi */
 	mulq	32(%rsi)                /* rdx=a[3]*a[4].hi rax=a[3]*a[4].lo */
-	movq	%rax, %r12              /* a[3]*a[4].lo */
+	addq	%r8, %r10               /* a[2]*a[4].lo.. */
+	adcq	%rax, %r11              /* a[2]*a[4].hi.. */
+	movq	8(%rsi), %rax           /* a[1] */
+	adcq	$0, %rdx                /* a[3]*a[4].hi.. */
+	movq	%rdx, %r8               /* a[3]*a[4].hi.. */
+	mulq	24(%rsi)                /* rdx=a[1]*a[3].hi rax=a[1]*a[3].lo */
+	movq	%rax, %rcx              /* a[1]*a[3].lo */
+	movq	8(%rsi), %rax           /* a[1] */
+	movq	%rdx, %rbx              /* a[1]*a[3].hi */
+	mulq	40(%rsi)                /* rdx=a[1]*a[5].hi rax=a[1]*a[5].lo */
+	movq	%rax, %rbp              /* a[1]*a[5].lo */
 	movq	24(%rsi), %rax          /* a[3] */
-	movq	%rdx, %r15              /* a[3]*a[4].hi */
+	movq	%rdx, %r12              /* a[1]*a[5].hi */
 	mulq	40(%rsi)                /* rdx=a[3]*a[5].hi rax=a[3]*a[5].lo */
-	movq	%rax, (%rsp)            /* spill a[3]*a[5].lo */
-	movq	24(%rsi), %rax          /* a[3] */
-	movq	%rdx, 8(%rsp)           /* spill a[3]*a[5].hi */
-	mulq	48(%rsi)                /* rdx=a[3]*a[6].hi rax=a[3]*a[6].lo */
-	addq	%r12, %r11              /* a[0]*a[6].hi.. */
-	adcq	(%rsp), %r8             /* a[1]*a[6].hi.. */
-	adcq	%rax, %rbx              /* a[2]*a[6].hi.. */
+	addq	%rbx, %r9               /* a[2]*a[3].lo.. */
+	adcq	%rbp, %r10              /* a[2]*a[4].lo.. */
+	adcq	%r12, %r11              /* a[2]*a[4].hi.. */
+	adcq	%rax, %r8               /* a[3]*a[4].hi.. */
+	movq	8(%rsi), %rax           /* a[1] */
+	adcq	$0, %rdx                /* a[3]*a[5].hi.. */
+	movq	%rdx, %rbx              /* a[3]*a[5].hi.. */
+	mulq	16(%rsi)                /* rdx=a[1]*a[2].hi rax=a[1]*a[2].lo */
+	movq	%rax, %rbp              /* a[1]*a[2].lo */
+	movq	8(%rsi), %rax           /* a[1] */
+	movq	%rdx, %r12              /* a[1]*a[2].hi */
+	mulq	32(%rsi)                /* rdx=a[1]*a[4].hi rax=a[1]*a[4].lo */
+	movq	%rax, %r13              /* a[1]*a[4].lo */
+	movq	16(%rsi), %rax          /* a[2] */
+	movq	%rdx, %r14              /* a[1]*a[4].hi */
+	mulq	40(%rsi)                /* rdx=a[2]*a[5].hi rax=a[2]*a[5].lo */
+	movq	%rax, %r15              /* a[2]*a[5].lo */
 	movq	32(%rsi), %rax          /* a[4] */
-	adcq	$0, %rdx                /* a[3]*a[6].hi.. */
-	addq	%r15, %r8               /* a[1]*a[6].hi.. */
-	adcq	8(%rsp), %rbx           /* a[2]*a[6].hi.. */
-	adcq	$0, %rdx                /* a[3]*a[6].hi.. */
-	movq	%rdx, %r12              /* a[3]*a[6].hi.. */
+	movq	%rdx, (%rsp)            /* spill a[2]*a[5].hi */
 	mulq	40(%rsi)                /* rdx=a[4]*a[5].hi rax=a[4]*a[5].lo */
-	movq	%rax, %r15              /* a[4]*a[5].lo */
+	addq	%r12, %rcx              /* a[1]*a[3].lo.. */
+	adcq	%r13, %r9               /* a[2]*a[3].lo.. */
+	adcq	%r14, %r10              /* a[2]*a[4].lo.. */
+	adcq	%r15, %r11              /* a[2]*a[4].hi.. */
+	adcq	(%rsp), %r8             /* a[3]*a[4].hi.. */
+	adcq	%rax, %rbx              /* a[3]*a[5].hi.. */
+	movq	(%rsi), %rax            /* a[0] */
+	adcq	$0, %rdx                /* a[4]*a[5].hi.. */
+	movq	%rdx, %r12              /* a[4]*a[5].hi.. */
+	mulq	16(%rsi)                /* rdx=a[0]*a[2].hi rax=a[0]*a[2].lo */
+	movq	%rax, %r13              /* a[0]*a[2].lo */
+	movq	(%rsi), %rax            /* a[0] */
+	movq	%rdx, %r14              /* a[0]*a[2].hi */
+	mulq	32(%rsi)                /* rdx=a[0]*a[4].hi rax=a[0]*a[4].lo */
+	movq	%rax, %r15              /* a[0]*a[4].lo */
+	movq	(%rsi), %rax            /* a[0] */
+	movq	%rdx, (%rsp)            /* spill a[0]*a[4].hi */
+	mulq	48(%rsi)                /* rdx=a[0]*a[6].hi rax=a[0]*a[6].lo */
+	movq	%rax, 8(%rsp)           /* spill a[0]*a[6].lo */
+	movq	16(%rsi), %rax          /* a[2] */
+	movq	%rdx, 16(%rsp)          /* spill a[0]*a[6].hi */
+	mulq	48(%rsi)                /* rdx=a[2]*a[6].hi rax=a[2]*a[6].lo */
+	movq	%rax, 24(%rsp)          /* spill a[2]*a[6].lo */
 	movq	32(%rsi), %rax          /* a[4] */
-	movq	%rdx, (%rsp)            /* spill a[4]*a[5].hi */
+	movq	%rdx, 32(%rsp)          /* spill a[2]*a[6].hi */
 	mulq	48(%rsi)                /* rdx=a[4]*a[6].hi rax=a[4]*a[6].lo */
-	addq	%r15, %rbx              /* a[2]*a[6].hi.. */
-	adcq	%rax, %r12              /* a[3]*a[6].hi.. */
+	addq	%r14, %rbp              /* a[1]*a[2].lo.. */
+	adcq	%r15, %rcx              /* a[1]*a[3].lo.. */
+	adcq	(%rsp), %r9             /* a[2]*a[3].lo.. */
+	adcq	8(%rsp), %r10           /* a[2]*a[4].lo.. */
+	adcq	16(%rsp), %r11          /* a[2]*a[4].hi.. */
+	adcq	24(%rsp), %r8           /* a[3]*a[4].hi.. */
+	adcq	32(%rsp), %rbx          /* a[3]*a[5].hi.. */
+	adcq	%rax, %r12              /* a[4]*a[5].hi.. */
+	movq	(%rsi), %rax            /* a[0] */
+	adcq	$0, %rdx                /* a[4]*a[6].hi.. */
+	movq	%rdx, %r14              /* a[4]*a[6].hi.. */
+	mulq	8(%rsi)                 /* rdx=a[0]*a[1].hi rax=a[0]*a[1].lo */
+	movq	%rax, %r15              /* a[0]*a[1].lo */
+	movq	(%rsi), %rax            /* a[0] */
+	movq	%rdx, (%rsp)            /* spill a[0]*a[1].hi */
+	mulq	24(%rsi)                /* rdx=a[0]*a[3].hi rax=a[0]*a[3].lo */
+	movq	%rax, 8(%rsp)           /* spill a[0]*a[3].lo */
+	movq	(%rsi), %rax            /* a[0] */
+	movq	%rdx, 16(%rsp)          /* spill a[0]*a[3].hi */
+	mulq	40(%rsi)                /* rdx=a[0]*a[5].hi rax=a[0]*a[5].lo */
+	movq	%rax, 24(%rsp)          /* spill a[0]*a[5].lo */
+	movq	8(%rsi), %rax           /* a[1] */
+	movq	%rdx, 32(%rsp)          /* spill a[0]*a[5].hi */
+	mulq	48(%rsi)                /* rdx=a[1]*a[6].hi rax=a[1]*a[6].lo */
+	movq	%rax, 40(%rsp)          /* spill a[1]*a[6].lo */
+	movq	24(%rsi), %rax          /* a[3] */
+	movq	%rdx, 48(%rsp)          /* spill a[1]*a[6].hi */
+	mulq	48(%rsi)                /* rdx=a[3]*a[6].hi rax=a[3]*a[6].lo */
+	movq	%rax, 56(%rsp)          /* spill a[3]*a[6].lo */
 	movq	40(%rsi), %rax          /* a[5] */
-	adcq	$0, %rdx                /* a[4]*a[6].hi.. */
-	addq	(%rsp), %r12            /* a[3]*a[6].hi.. */
-	adcq	$0, %rdx                /* a[4]*a[6].hi.. */
-	movq	%rdx, %r15              /* a[4]*a[6].hi.. */
-	mulq	48(%rsi)                /* a[5]*a[6].hi */
-	addq	%rax, %r15              /* a[4]*a[6].hi.. */
+	movq	%rdx, 64(%rsp)          /* spill a[3]*a[6].hi */
+	mulq	48(%rsi)                /* rdx=a[5]*a[6].hi rax=a[5]*a[6].lo */
+	addq	(%rsp), %r13            /* a[0]*a[2].lo.. */
+	adcq	8(%rsp), %rbp           /* a[1]*a[2].lo.. */
+	adcq	16(%rsp), %rcx          /* a[1]*a[3].lo.. */
+	adcq	24(%rsp), %r9           /* a[2]*a[3].lo.. */
+	adcq	32(%rsp), %r10          /* a[2]*a[4].lo.. */
+	adcq	40(%rsp), %r11          /* a[2]*a[4].hi.. */
+	adcq	48(%rsp), %r8           /* a[3]*a[4].hi.. */
+	adcq	56(%rsp), %rbx          /* a[3]*a[5].hi.. */
+	adcq	64(%rsp), %r12          /* a[4]*a[5].hi.. */
+	adcq	%rax, %r14              /* a[4]*a[6].hi.. */
 	adcq	$0, %rdx                /* a[5]*a[6].hi.. */
-	addq	%r10, %r10              /* a[0]*a[1].lo.. */
-	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
-	adcq	%rcx, %rcx              /* a[0]*a[3].lo.. */
-	adcq	%rbp, %rbp              /* a[0]*a[4].lo.. */
-	adcq	%r13, %r13              /* a[0]*a[5].lo.. */
-	adcq	%r14, %r14              /* a[0]*a[6].lo.. */
-	adcq	%r11, %r11              /* a[0]*a[6].hi.. */
-	adcq	%r8, %r8                /* a[1]*a[6].hi.. */
-	adcq	%rbx, %rbx              /* a[2]*a[6].hi.. */
-	adcq	%r12, %r12              /* a[3]*a[6].hi.. */
-	adcq	%r15, %r15              /* a[4]*a[6].hi.. */
+	addq	%r15, %r15              /* a[0]*a[1].lo.. */
+	adcq	%r13, %r13              /* a[0]*a[2].lo.. */
+	adcq	%rbp, %rbp              /* a[1]*a[2].lo.. */
+	adcq	%rcx, %rcx              /* a[1]*a[3].lo.. */
+	adcq	%r9, %r9                /* a[2]*a[3].lo.. */
+	adcq	%r10, %r10              /* a[2]*a[4].lo.. */
+	adcq	%r11, %r11              /* a[2]*a[4].hi.. */
+	adcq	%r8, %r8                /* a[3]*a[4].hi.. */
+	adcq	%rbx, %rbx              /* a[3]*a[5].hi.. */
+	adcq	%r12, %r12              /* a[4]*a[5].hi.. */
+	adcq	%r14, %r14              /* a[4]*a[6].hi.. */
 	adcq	%rdx, %rdx              /* a[5]*a[6].hi.. */
 	movq	$0, %rax
-	adcq	$0, %rax                /* %v104 */
-	movq	%rax, (%rsp)            /* spill %v104 */
+	adcq	$0, %rax                /* %v99 */
+	movq	%rax, (%rsp)            /* spill %v99 */
 	movq	(%rsi), %rax            /* a[0] */
 	movq	%rdx, 8(%rsp)           /* spill a[5]*a[6].hi.. */
 	mulq	%rax                    /* rdx=a[0]*a[0].hi rax=a[0]*a[0].lo */
@@ -674,24 +670,24 @@ SYMBOL(p448_7x64_sqr):
 	movq	48(%rsi), %rax          /* a[6] */
 	movq	%rdx, 104(%rsp)         /* spill a[5]*a[5].hi */
 	mulq	%rax                    /* rdx=a[6]*a[6].hi rax=a[6]*a[6].lo */
-	addq	24(%rsp), %r10          /* a[0]*a[1].lo.. */
-	adcq	32(%rsp), %r9           /* a[0]*a[2].lo.. */
-	adcq	40(%rsp), %rcx          /* a[0]*a[3].lo.. */
-	adcq	48(%rsp), %rbp          /* a[0]*a[4].lo.. */
-	adcq	56(%rsp), %r13          /* a[0]*a[5].lo.. */
-	adcq	64(%rsp), %r14          /* a[0]*a[6].lo.. */
-	adcq	72(%rsp), %r11          /* a[0]*a[6].hi.. */
-	adcq	80(%rsp), %r8           /* a[1]*a[6].hi.. */
-	adcq	88(%rsp), %rbx          /* a[2]*a[6].hi.. */
-	adcq	96(%rsp), %r12          /* a[3]*a[6].hi.. */
-	adcq	104(%rsp), %r15         /* a[4]*a[6].hi.. */
+	addq	24(%rsp), %r15          /* a[0]*a[1].lo.. */
+	adcq	32(%rsp), %r13          /* a[0]*a[2].lo.. */
+	adcq	40(%rsp), %rbp          /* a[1]*a[2].lo.. */
+	adcq	48(%rsp), %rcx          /* a[1]*a[3].lo.. */
+	adcq	56(%rsp), %r9           /* a[2]*a[3].lo.. */
+	adcq	64(%rsp), %r10          /* a[2]*a[4].lo.. */
+	adcq	72(%rsp), %r11          /* a[2]*a[4].hi.. */
+	adcq	80(%rsp), %r8           /* a[3]*a[4].hi.. */
+	adcq	88(%rsp), %rbx          /* a[3]*a[5].hi.. */
+	adcq	96(%rsp), %r12          /* a[4]*a[5].hi.. */
+	adcq	104(%rsp), %r14         /* a[4]*a[6].hi.. */
 	adcq	8(%rsp), %rax           /* a[5]*a[6].hi.. */
 	adcq	(%rsp), %rdx            /* a[6]*a[6].hi.. */
-	movq	%r15, %rsi              /* a[4]*a[6].hi.. */
-	shldq	$32, %r12, %rsi         /* (a[3]*a[6].hi..).high upper = high.split(224)[1] */
+	movq	%r14, %rsi              /* a[4]*a[6].hi.. */
+	shldq	$32, %r12, %rsi         /* (a[4]*a[5].hi..).high upper = high.split(224)[1] */
 	movq	%rdi, (%rsp)            /* spill out */
 	movq	%rax, %rdi              /* a[5]*a[6].hi.. */
-	shldq	$32, %r15, %rdi         /* (a[4]*a[6].hi..).high */
+	shldq	$32, %r14, %rdi         /* (a[4]*a[6].hi..).high */
 	movq	%rdi, 8(%rsp)           /* spill (a[4]*a[6].hi..).high */
 	movq	%rdx, %rdi              /* a[6]*a[6].hi.. */
 	shldq	$32, %rax, %rdi         /* (a[5]*a[6].hi..).high */
@@ -699,68 +695,68 @@ SYMBOL(p448_7x64_sqr):
 	movq	%rdx, %rdi              /* a[6]*a[6].hi.. */
 	shrq	$32, %rdi               /* (a[6]*a[6].hi..).high */
 	addq	%r11, 16(%rsp)          /*                      return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcq	%r8, %r10               /* a[0]*a[1].lo.. */
-	adcq	%rbx, %r9               /* a[0]*a[2].lo.. */
-	adcq	%r12, %rcx              /* a[0]*a[3].lo.. */
-	adcq	%r15, %rbp              /* a[0]*a[4].lo.. */
-	adcq	%rax, %r13              /* a[0]*a[5].lo.. */
-	adcq	%rdx, %r14              /* a[0]*a[6].lo.. */
+	adcq	%r8, %r15               /* a[0]*a[1].lo.. */
+	adcq	%rbx, %r13              /* a[0]*a[2].lo.. */
+	adcq	%r12, %rbp              /* a[1]*a[2].lo.. */
+	adcq	%r14, %rcx              /* a[1]*a[3].lo.. */
+	adcq	%rax, %r9               /* a[2]*a[3].lo.. */
+	adcq	%rdx, %r10              /* a[2]*a[4].lo.. */
 	movq	%rdx, 32(%rsp)          /* spill a[6]*a[6].hi.. */
 	movq	$0, %rdx
 	adcq	$0, %rdx                /* carry */
 	movq	%rax, 40(%rsp)          /* spill a[5]*a[6].hi.. */
-	movq	%r11, %rax              /* a[0]*a[6].hi.. */
-	shlq	$32, %rax               /* a[0]*a[6].hi..<< */
-	shrdq	$32, %r8, %r11          /* (a[0]*a[6].hi..).high */
-	shrdq	$32, %rbx, %r8          /* (a[1]*a[6].hi..).high */
-	shrdq	$32, %r12, %rbx         /* (a[2]*a[6].hi..).high */
+	movq	%r11, %rax              /* a[2]*a[4].hi.. */
+	shlq	$32, %rax               /* a[2]*a[4].hi..<< */
+	shrdq	$32, %r8, %r11          /* (a[2]*a[4].hi..).high */
+	shrdq	$32, %rbx, %r8          /* (a[3]*a[4].hi..).high */
+	shrdq	$32, %r12, %rbx         /* (a[3]*a[5].hi..).high */
 	addq	%rax, %rdi              /* (a[6]*a[6].hi..).high.. */
 	addq	16(%rsp), %rsi          /* a[0]*a[0].lo.. */
-	adcq	8(%rsp), %r10           /* a[0]*a[1].lo.. */
-	adcq	24(%rsp), %r9           /* a[0]*a[2].lo.. */
-	adcq	%rdi, %rcx              /* a[0]*a[3].lo.. */
-	adcq	%r11, %rbp              /* a[0]*a[4].lo.. */
-	adcq	%r8, %r13               /* a[0]*a[5].lo.. */
-	adcq	%rbx, %r14              /* a[0]*a[6].lo.. */
-	adcq	$0, %rdx                /* %v158 */
+	adcq	8(%rsp), %r15           /* a[0]*a[1].lo.. */
+	adcq	24(%rsp), %r13          /* a[0]*a[2].lo.. */
+	adcq	%rdi, %rbp              /* a[1]*a[2].lo.. */
+	adcq	%r11, %rcx              /* a[1]*a[3].lo.. */
+	adcq	%r8, %r9                /* a[2]*a[3].lo.. */
+	adcq	%rbx, %r10              /* a[2]*a[4].lo.. */
+	adcq	$0, %rdx                /* %v153 */
 	movabsq	$0xffffffff00000000, %rax
 	andq	%rax, %r12
-	addq	%r12, %rcx              /* a[0]*a[3].lo.. */
-	adcq	%r15, %rbp              /* a[0]*a[4].lo.. */
-	adcq	40(%rsp), %r13          /* a[0]*a[5].lo.. */
-	adcq	32(%rsp), %r14          /* a[0]*a[6].lo.. */
+	addq	%r12, %rbp              /* a[1]*a[2].lo.. */
+	adcq	%r14, %rcx              /* a[1]*a[3].lo.. */
+	adcq	40(%rsp), %r9           /* a[2]*a[3].lo.. */
+	adcq	32(%rsp), %r10          /* a[2]*a[4].lo.. */
 	adcq	$0, %rdx
-	addq	$1, %rdx                /* %v166                q = q + 1 */
+	addq	$1, %rdx                /* %v161                q = q + 1 */
 	movq	%rdx, %rax
-	shlq	$32, %rax               /* %v167                more, carry = (rest + (q + (q << 224))).split(448) */
+	shlq	$32, %rax               /* %v162                more, carry = (rest + (q + (q << 224))).split(448) */
 	addq	%rdx, %rsi              /* a[0]*a[0].lo.. */
-	adcq	$0, %r10                /* a[0]*a[1].lo.. */
-	adcq	$0, %r9                 /* a[0]*a[2].lo.. */
-	adcq	%rax, %rcx              /* a[0]*a[3].lo.. */
-	adcq	$0, %rbp                /* a[0]*a[4].lo.. */
-	adcq	$0, %r13                /* a[0]*a[5].lo.. */
-	adcq	$0, %r14                /* a[0]*a[6].lo.. */
+	adcq	$0, %r15                /* a[0]*a[1].lo.. */
+	adcq	$0, %r13                /* a[0]*a[2].lo.. */
+	adcq	%rax, %rbp              /* a[1]*a[2].lo.. */
+	adcq	$0, %rcx                /* a[1]*a[3].lo.. */
+	adcq	$0, %r9                 /* a[2]*a[3].lo.. */
+	adcq	$0, %r10                /* a[2]*a[4].lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
-	sbbq	%rax, %rax              /* %v175 */
+	sbbq	%rax, %rax              /* %v170 */
 	movq	$0, %r11
-	adcq	$0, %r11                /* %v176 */
+	adcq	$0, %r11                /* %v171 */
 	movabsq	$0x100000000, %r8
-	andq	%r8, %rax               /* %v178 */
+	andq	%r8, %rax               /* %v173 */
 	subq	%r11, %rsi              /* a[0]*a[0].lo.. */
-	sbbq	$0, %r10                /* a[0]*a[1].lo.. */
-	sbbq	$0, %r9                 /* a[0]*a[2].lo.. */
-	sbbq	%rax, %rcx              /* a[0]*a[3].lo.. */
+	sbbq	$0, %r15                /* a[0]*a[1].lo.. */
+	sbbq	$0, %r13                /* a[0]*a[2].lo.. */
+	sbbq	%rax, %rbp              /* a[1]*a[2].lo.. */
 	movq	(%rsp), %rax            /* out */
-	sbbq	$0, %rbp                /* a[0]*a[4].lo.. */
-	sbbq	$0, %r13                /* a[0]*a[5].lo.. */
-	sbbq	$0, %r14                /* a[0]*a[6].lo.. */
+	sbbq	$0, %rcx                /* a[1]*a[3].lo.. */
+	sbbq	$0, %r9                 /* a[2]*a[3].lo.. */
+	sbbq	$0, %r10                /* a[2]*a[4].lo.. */
 	movq	%rsi, (%rax)            /*                      def sqr(a: loose) -> canonical: */
-	movq	%r10, 8(%rax)
-	movq	%r9, 16(%rax)
-	movq	%rcx, 24(%rax)
-	movq	%rbp, 32(%rax)
-	movq	%r13, 40(%rax)
-	movq	%r14, 48(%rax)
+	movq	%r15, 8(%rax)
+	movq	%r13, 16(%rax)
+	movq	%rbp, 24(%rax)
+	movq	%rcx, 32(%rax)
+	movq	%r9, 40(%rax)
+	movq	%r10, 48(%rax)
 	addq	$112, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -848,8 +844,8 @@ SYMBOL(p448_7x64_canon):
  * out     out: limbs below 2^64, the value below p
  * args    out in rdi, a in rsi, n in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
- * saves   rbx rbp r12 r13 r14
- * stack   200 bytes
+ * saves   rbx rbp r12 r13 r14 r15
+ * stack   192 bytes
  */
 	.globl	SYMBOL(p448_7x64_square_n)
 	HIDDEN(p448_7x64_square_n)
@@ -873,8 +869,11 @@ SYMBOL(p448_7x64_square_n):
 	pushq	%r14                    /* save */
 	.cfi_def_cfa_offset 48
 	.cfi_offset %r14, -48
-	subq	$160, %rsp              /* slots */
-	.cfi_def_cfa_offset 208
+	pushq	%r15                    /* save */
+	.cfi_def_cfa_offset 56
+	.cfi_offset %r15, -56
+	subq	$144, %rsp              /* slots */
+	.cfi_def_cfa_offset 200
 	movq	(%rsi), %rax            /* a[0] */
 	movq	8(%rsi), %r10           /* a[1] */
 	movq	16(%rsi), %r11          /* a[2] */
@@ -885,271 +884,261 @@ SYMBOL(p448_7x64_square_n):
 	movq	%rdi, (%rsp)            /* spill out */
 	testq	%rdx, %rdx
 	jz	LOCAL(square_n_none)
-	movq	%r10, 8(%rsp)           /* keep a[1] */
-	movq	%r11, 16(%rsp)          /* keep a[2] */
-	movq	%r9, 24(%rsp)           /* keep a[3] */
-	movq	%r8, 32(%rsp)           /* keep a[4] */
-	movq	%rdx, 40(%rsp)          /* keep n */
-	movq	%rbx, %r8               /* a[6] */
-	movq	%rax, %r11              /* s0 */
+	movq	%r9, 8(%rsp)            /* keep a[3] */
+	movq	%r8, 16(%rsp)           /* keep a[4] */
+	movq	%rcx, 24(%rsp)          /* keep a[5] */
+	movq	%rdx, 32(%rsp)          /* keep n */
+	movq	%rax, %r9               /* s0 */
 LOCAL(square_n_loop3):
-	movq	8(%rsp), %rax           /* reload s1 */
-	mulq	%r11                    /* rdx=s0*s1.hi rax=s0*s1.lo return reduced(x * x) */
-	movq	%rax, %r10              /* s0*s1.lo */
-	movq	16(%rsp), %rax          /* s2 */
-	movq	%rdx, %r9               /* s0*s1.hi */
+	movq	16(%rsp), %rax          /* reload s4 */
+	mulq	%r11                    /* rdx=s2*s4.hi rax=s2*s4.lo return reduced(x * x) */
+	movq	%rax, %r8               /* s2*s4.lo */
+	movq	8(%rsp), %rax           /* s3 */
+	movq	%rdx, %rcx              /* s2*s4.hi */
+	mulq	%r11                    /* rdx=s2*s3.hi rax=s2*s3.lo */
+	movq	%rax, %rsi              /* s2*s3.lo */
+	movq	8(%rsp), %rax           /* s3 */
+	movq	%rdx, %rdi              /* s2*s3.hi */
+	mulq	16(%rsp)                /* rdx=s3*s4.hi rax=s3*s4.lo */
+	movq	%rax, %rbp              /* s3*s4.lo */
+	movq	8(%rsp), %rax           /* s3 */
+	movq	%rdx, %r12              /* s3*s4.hi */
+	mulq	%r10                    /* rdx=s1*s3.hi rax=s1*s3.lo */
+	addq	%rdi, %r8               /* s2*s4.lo.. */
+	adcq	%rbp, %rcx              /* s2*s4.hi.. */
+	adcq	$0, %r12                /* s3*s4.hi.. */
+	movq	%rax, %rdi              /* s1*s3.lo */
+	movq	24(%rsp), %rax          /* s5 */
+	movq	%rdx, %rbp              /* s1*s3.hi */
+	mulq	%r10                    /* rdx=s1*s5.hi rax=s1*s5.lo */
+	movq	%rax, %r13              /* s1*s5.lo */
+	movq	8(%rsp), %rax           /* s3 */
+	movq	%rdx, %r14              /* s1*s5.hi */
+	mulq	24(%rsp)                /* rdx=s3*s5.hi rax=s3*s5.lo */
+	addq	%rbp, %rsi              /* s2*s3.lo.. */
+	adcq	%r13, %r8               /* s2*s4.lo.. */
+	adcq	%r14, %rcx              /* s2*s4.hi.. */
+	adcq	%rax, %r12              /* s3*s4.hi.. */
+	adcq	$0, %rdx                /* s3*s5.hi.. */
+	movq	%r10, %rax              /* s1 */
+	movq	%rdx, %rbp              /* s3*s5.hi.. */
+	mulq	%r11                    /* rdx=s1*s2.hi rax=s1*s2.lo */
+	movq	%rax, %r13              /* s1*s2.lo */
+	movq	16(%rsp), %rax          /* s4 */
+	movq	%rdx, %r14              /* s1*s2.hi */
+	mulq	%r10                    /* rdx=s1*s4.hi rax=s1*s4.lo */
+	movq	%rax, %r15              /* s1*s4.lo */
+	movq	24(%rsp), %rax          /* s5 */
+	movq	%rdx, 40(%rsp)          /* spill s1*s4.hi */
+	mulq	%r11                    /* rdx=s2*s5.hi rax=s2*s5.lo */
+	movq	%rax, 48(%rsp)          /* spill s2*s5.lo */
+	movq	16(%rsp), %rax          /* s4 */
+	movq	%rdx, 56(%rsp)          /* spill s2*s5.hi */
+	mulq	24(%rsp)                /* rdx=s4*s5.hi rax=s4*s5.lo */
+	addq	%r14, %rdi              /* s1*s3.lo.. */
+	adcq	%r15, %rsi              /* s2*s3.lo.. */
+	adcq	40(%rsp), %r8           /* s2*s4.lo.. */
+	adcq	48(%rsp), %rcx          /* s2*s4.hi.. */
+	adcq	56(%rsp), %r12          /* s3*s4.hi.. */
+	adcq	%rax, %rbp              /* s3*s5.hi.. */
+	adcq	$0, %rdx                /* s4*s5.hi.. */
+	movq	%r9, %rax               /* s0 */
+	movq	%rdx, %r14              /* s4*s5.hi.. */
 	mulq	%r11                    /* rdx=s0*s2.hi rax=s0*s2.lo */
-	movq	%rax, %rsi              /* s0*s2.lo */
-	movq	24(%rsp), %rax          /* s3 */
-	movq	%rdx, %rdi              /* s0*s2.hi */
-	mulq	%r11                    /* rdx=s0*s3.hi rax=s0*s3.lo */
-	movq	%rax, %rbx              /* s0*s3.lo */
-	movq	32(%rsp), %rax          /* s4 */
-	movq	%rdx, %rbp              /* s0*s3.hi */
-	mulq	%r11                    /* rdx=s0*s4.hi rax=s0*s4.lo */
-	movq	%rax, %r12              /* s0*s4.lo */
-	movq	%r11, %rax              /* s0 */
-	movq	%rdx, %r13              /* s0*s4.hi */
-	mulq	%rcx                    /* rdx=s0*s5.hi rax=s0*s5.lo */
-	movq	%rax, %r14              /* s0*s5.lo */
-	movq	%r11, %rax              /* s0 */
-	movq	%rdx, 48(%rsp)          /* spill s0*s5.hi */
-	mulq	%r8                     /* rdx=s0*s6.hi rax=s0*s6.lo */
-	addq	%r9, %rsi               /* s0*s2.lo.. */
-	adcq	%rdi, %rbx              /* s0*s3.lo.. */
-	adcq	%rbp, %r12              /* s0*s4.lo.. */
-	adcq	%r13, %r14              /* s0*s5.lo.. */
-	adcq	48(%rsp), %rax          /* s0*s6.lo.. */
-	adcq	$0, %rdx                /* s0*s6.hi.. */
-	movq	%rax, %r9               /* s0*s6.lo.. */
-	movq	8(%rsp), %rax           /* s1 */
-	movq	%rdx, %rdi              /* s0*s6.hi.. */
-	mulq	16(%rsp)                /* rdx=s1*s2.hi rax=s1*s2.lo */
-	movq	%rax, %rbp              /* s1*s2.lo */
-	movq	8(%rsp), %rax           /* s1 */
-	movq	%rdx, %r13              /* s1*s2.hi */
-	mulq	24(%rsp)                /* rdx=s1*s3.hi rax=s1*s3.lo */
-	movq	%rax, 48(%rsp)          /* spill s1*s3.lo */
-	movq	8(%rsp), %rax           /* s1 */
-	movq	%rdx, 56(%rsp)          /* spill s1*s3.hi */
-	mulq	32(%rsp)                /* rdx=s1*s4.hi rax=s1*s4.lo */
-	movq	%rax, 64(%rsp)          /* spill s1*s4.lo */
-	movq	8(%rsp), %rax           /* s1 */
-	movq	%rdx, 72(%rsp)          /* spill s1*s4.hi */
-	mulq	%rcx                    /* rdx=s1*s5.hi rax=s1*s5.lo */
-	movq	%rax, 80(%rsp)          /* spill s1*s5.lo */
-	movq	8(%rsp), %rax           /* s1 */
-	movq	%rdx, 88(%rsp)          /* spill s1*s5.hi */
-	mulq	%r8                     /* rdx=s1*s6.hi rax=s1*s6.lo */
-	addq	%rbp, %rbx              /* s0*s3.lo.. */
-	adcq	48(%rsp), %r12          /* s0*s4.lo.. */
-	adcq	64(%rsp), %r14          /* s0*s5.lo.. */
-	adcq	80(%rsp), %r9           /* s0*s6.lo.. */
-	adcq	%rax, %rdi              /* s0*s6.hi.. */
-	movq	16(%rsp), %rax          /* s2 */
-	adcq	$0, %rdx                /* s1*s6.hi.. */
-	addq	%r13, %r12              /* s0*s4.lo.. */
-	adcq	56(%rsp), %r14          /* s0*s5.lo.. */
-	adcq	72(%rsp), %r9           /* s0*s6.lo.. */
-	adcq	88(%rsp), %rdi          /* s0*s6.hi.. */
-	adcq	$0, %rdx                /* s1*s6.hi.. */
-	movq	%rdx, %rbp              /* s1*s6.hi.. */
-	mulq	24(%rsp)                /* rdx=s2*s3.hi rax=s2*s3.lo */
-	movq	%rax, %r13              /* s2*s3.lo */
-	movq	16(%rsp), %rax          /* s2 */
-	movq	%rdx, 48(%rsp)          /* spill s2*s3.hi */
-	mulq	32(%rsp)                /* rdx=s2*s4.hi rax=s2*s4.lo */
-	movq	%rax, 56(%rsp)          /* spill s2*s4.lo */
-	movq	16(%rsp), %rax          /* s2 */
-	movq	%rdx, 64(%rsp)          /* spill s2*s4.hi */
-	mulq	%rcx                    /* rdx=s2*s5.hi rax=s2*s5.lo */
-	movq	%rax, 72(%rsp)          /* spill s2*s5.lo */
-	movq	16(%rsp), %rax          /* s2 */
-	movq	%rdx, 80(%rsp)          /* spill s2*s5.hi */
-	mulq	%r8                     /* rdx=s2*s6.hi rax=s2*s6.lo */
-	addq	%r13, %r14              /* s0*s5.lo.. */
-	adcq	56(%rsp), %r9           /* s0*s6.lo.. */
-	adcq	72(%rsp), %rdi          /* s0*s6.hi.. */
-	adcq	%rax, %rbp              /* s1*s6.hi.. */
-	movq	24(%rsp), %rax          /* s3 */
-	adcq	$0, %rdx                /* s2*s6.hi.. */
-	addq	48(%rsp), %r9           /* s0*s6.lo.. */
-	adcq	64(%rsp), %rdi          /* s0*s6.hi.. */
-	adcq	80(%rsp), %rbp          /* s1*s6.hi.. */
-	adcq	$0, %rdx                /* s2*s6.hi.. */
-	movq	%rdx, %r13              /* s2*s6.hi.. */
-	mulq	32(%rsp)                /* rdx=s3*s4.hi rax=s3*s4.lo */
-	movq	%rax, 48(%rsp)          /* spill s3*s4.lo */
-	movq	24(%rsp), %rax          /* s3 */
-	movq	%rdx, 56(%rsp)          /* spill s3*s4.hi */
-	mulq	%rcx                    /* rdx=s3*s5.hi rax=s3*s5.lo */
-	movq	%rax, 64(%rsp)          /* spill s3*s5.lo */
-	movq	24(%rsp), %rax          /* s3 */
-	movq	%rdx, 72(%rsp)          /* spill s3*s5.hi */
-	mulq	%r8                     /* rdx=s3*s6.hi rax=s3*s6.lo */
-	addq	48(%rsp), %rdi          /* s0*s6.hi.. */
-	adcq	64(%rsp), %rbp          /* s1*s6.hi.. */
-	adcq	%rax, %r13              /* s2*s6.hi.. */
-	movq	32(%rsp), %rax          /* s4 */
-	adcq	$0, %rdx                /* s3*s6.hi.. */
-	addq	56(%rsp), %rbp          /* s1*s6.hi.. */
-	adcq	72(%rsp), %r13          /* s2*s6.hi.. */
-	adcq	$0, %rdx                /* s3*s6.hi.. */
-	movq	%rdx, 48(%rsp)          /* spill s3*s6.hi.. */
-	mulq	%rcx                    /* rdx=s4*s5.hi rax=s4*s5.lo */
-	movq	%rax, 56(%rsp)          /* spill s4*s5.lo */
-	movq	32(%rsp), %rax          /* s4 */
-	movq	%rdx, 64(%rsp)          /* spill s4*s5.hi */
-	mulq	%r8                     /* rdx=s4*s6.hi rax=s4*s6.lo */
-	addq	56(%rsp), %r13          /* s2*s6.hi.. */
-	adcq	48(%rsp), %rax          /* s3*s6.hi.. */
+	movq	%rax, %r15              /* s0*s2.lo */
+	movq	16(%rsp), %rax          /* s4 */
+	movq	%rdx, 40(%rsp)          /* spill s0*s2.hi */
+	mulq	%r9                     /* rdx=s0*s4.hi rax=s0*s4.lo */
+	movq	%rax, 48(%rsp)          /* spill s0*s4.lo */
+	movq	%r9, %rax               /* s0 */
+	movq	%rdx, 56(%rsp)          /* spill s0*s4.hi */
+	mulq	%rbx                    /* rdx=s0*s6.hi rax=s0*s6.lo */
+	movq	%rax, 64(%rsp)          /* spill s0*s6.lo */
+	movq	%r11, %rax              /* s2 */
+	movq	%rdx, 72(%rsp)          /* spill s0*s6.hi */
+	mulq	%rbx                    /* rdx=s2*s6.hi rax=s2*s6.lo */
+	movq	%rax, 80(%rsp)          /* spill s2*s6.lo */
+	movq	16(%rsp), %rax          /* s4 */
+	movq	%rdx, 88(%rsp)          /* spill s2*s6.hi */
+	mulq	%rbx                    /* rdx=s4*s6.hi rax=s4*s6.lo */
+	addq	40(%rsp), %r13          /* s1*s2.lo.. */
+	adcq	48(%rsp), %rdi          /* s1*s3.lo.. */
+	adcq	56(%rsp), %rsi          /* s2*s3.lo.. */
+	adcq	64(%rsp), %r8           /* s2*s4.lo.. */
+	adcq	72(%rsp), %rcx          /* s2*s4.hi.. */
+	adcq	80(%rsp), %r12          /* s3*s4.hi.. */
+	adcq	88(%rsp), %rbp          /* s3*s5.hi.. */
+	adcq	%rax, %r14              /* s4*s5.hi.. */
 	adcq	$0, %rdx                /* s4*s6.hi.. */
-	addq	64(%rsp), %rax          /* s3*s6.hi.. */
-	adcq	$0, %rdx                /* s4*s6.hi.. */
-	movq	%rax, 48(%rsp)          /* spill s3*s6.hi.. */
-	movq	%rcx, %rax              /* s5 */
-	movq	%rdx, 56(%rsp)          /* spill s4*s6.hi.. */
-	mulq	%r8                     /* s5*s6.hi */
-	addq	56(%rsp), %rax          /* s4*s6.hi.. */
+	movq	%r9, %rax               /* s0 */
+	movq	%rdx, 40(%rsp)          /* spill s4*s6.hi.. */
+	mulq	%r10                    /* rdx=s0*s1.hi rax=s0*s1.lo */
+	movq	%rax, 48(%rsp)          /* spill s0*s1.lo */
+	movq	8(%rsp), %rax           /* s3 */
+	movq	%rdx, 56(%rsp)          /* spill s0*s1.hi */
+	mulq	%r9                     /* rdx=s0*s3.hi rax=s0*s3.lo */
+	movq	%rax, 64(%rsp)          /* spill s0*s3.lo */
+	movq	24(%rsp), %rax          /* s5 */
+	movq	%rdx, 72(%rsp)          /* spill s0*s3.hi */
+	mulq	%r9                     /* rdx=s0*s5.hi rax=s0*s5.lo */
+	movq	%rax, 80(%rsp)          /* spill s0*s5.lo */
+	movq	%r10, %rax              /* s1 */
+	movq	%rdx, 88(%rsp)          /* spill s0*s5.hi */
+	mulq	%rbx                    /* rdx=s1*s6.hi rax=s1*s6.lo */
+	movq	%rax, 96(%rsp)          /* spill s1*s6.lo */
+	movq	8(%rsp), %rax           /* s3 */
+	movq	%rdx, 104(%rsp)         /* spill s1*s6.hi */
+	mulq	%rbx                    /* rdx=s3*s6.hi rax=s3*s6.lo */
+	movq	%rax, 112(%rsp)         /* spill s3*s6.lo */
+	movq	24(%rsp), %rax          /* s5 */
+	movq	%rdx, 120(%rsp)         /* spill s3*s6.hi */
+	mulq	%rbx                    /* rdx=s5*s6.hi rax=s5*s6.lo */
+	addq	56(%rsp), %r15          /* s0*s2.lo.. */
+	adcq	64(%rsp), %r13          /* s1*s2.lo.. */
+	adcq	72(%rsp), %rdi          /* s1*s3.lo.. */
+	adcq	80(%rsp), %rsi          /* s2*s3.lo.. */
+	adcq	88(%rsp), %r8           /* s2*s4.lo.. */
+	adcq	96(%rsp), %rcx          /* s2*s4.hi.. */
+	adcq	104(%rsp), %r12         /* s3*s4.hi.. */
+	adcq	112(%rsp), %rbp         /* s3*s5.hi.. */
+	adcq	120(%rsp), %r14         /* s4*s5.hi.. */
+	adcq	40(%rsp), %rax          /* s4*s6.hi.. */
 	adcq	$0, %rdx                /* s5*s6.hi.. */
-	addq	%r10, %r10              /* s0*s1.lo.. */
-	adcq	%rsi, %rsi              /* s0*s2.lo.. */
-	adcq	%rbx, %rbx              /* s0*s3.lo.. */
-	adcq	%r12, %r12              /* s0*s4.lo.. */
-	adcq	%r14, %r14              /* s0*s5.lo.. */
-	adcq	%r9, %r9                /* s0*s6.lo.. */
-	adcq	%rdi, %rdi              /* s0*s6.hi.. */
-	adcq	%rbp, %rbp              /* s1*s6.hi.. */
-	adcq	%r13, %r13              /* s2*s6.hi.. */
-	movq	%r13, 56(%rsp)          /* spill s2*s6.hi.. */
-	movq	48(%rsp), %r13          /* reload s3*s6.hi.. */
-	adcq	48(%rsp), %r13          /* s3*s6.hi.. */
+	movq	%rbx, 40(%rsp)          /* spill s6 */
+	movq	48(%rsp), %rbx          /* reload s0*s1.lo */
+	addq	48(%rsp), %rbx          /* s0*s1.lo.. */
+	adcq	%r15, %r15              /* s0*s2.lo.. */
+	adcq	%r13, %r13              /* s1*s2.lo.. */
+	adcq	%rdi, %rdi              /* s1*s3.lo.. */
+	adcq	%rsi, %rsi              /* s2*s3.lo.. */
+	adcq	%r8, %r8                /* s2*s4.lo.. */
+	adcq	%rcx, %rcx              /* s2*s4.hi.. */
+	adcq	%r12, %r12              /* s3*s4.hi.. */
+	adcq	%rbp, %rbp              /* s3*s5.hi.. */
+	adcq	%r14, %r14              /* s4*s5.hi.. */
 	adcq	%rax, %rax              /* s4*s6.hi.. */
 	adcq	%rdx, %rdx              /* s5*s6.hi.. */
 	movq	%rdx, 48(%rsp)          /* spill s5*s6.hi.. */
 	movq	$0, %rdx
-	adcq	$0, %rdx                /* %v112 */
-	movq	%rax, 64(%rsp)          /* spill s4*s6.hi.. */
-	movq	%r11, %rax              /* s0 */
-	movq	%rdx, 72(%rsp)          /* spill %v112 */
-	mulq	%r11                    /* rdx=s0*s0.hi rax=s0*s0.lo */
-	movq	%rax, %r11              /* s0*s0.lo */
-	movq	8(%rsp), %rax           /* s1 */
-	movq	%rdx, 80(%rsp)          /* spill s0*s0.hi */
-	mulq	%rax                    /* rdx=s1*s1.hi rax=s1*s1.lo */
-	movq	%rax, 88(%rsp)          /* spill s1*s1.lo */
-	movq	16(%rsp), %rax          /* s2 */
-	movq	%rdx, 96(%rsp)          /* spill s1*s1.hi */
-	mulq	%rax                    /* rdx=s2*s2.hi rax=s2*s2.lo */
-	movq	%rax, 104(%rsp)         /* spill s2*s2.lo */
-	movq	24(%rsp), %rax          /* s3 */
-	movq	%rdx, 112(%rsp)         /* spill s2*s2.hi */
+	adcq	$0, %rdx                /* %v107 */
+	movq	%rax, 56(%rsp)          /* spill s4*s6.hi.. */
+	movq	%r9, %rax               /* s0 */
+	movq	%rdx, 64(%rsp)          /* spill %v107 */
+	mulq	%r9                     /* rdx=s0*s0.hi rax=s0*s0.lo */
+	movq	%rax, %r9               /* s0*s0.lo */
+	movq	%r10, %rax              /* s1 */
+	movq	%rdx, 72(%rsp)          /* spill s0*s0.hi */
+	mulq	%r10                    /* rdx=s1*s1.hi rax=s1*s1.lo */
+	movq	%rax, %r10              /* s1*s1.lo */
+	movq	%r11, %rax              /* s2 */
+	movq	%rdx, 80(%rsp)          /* spill s1*s1.hi */
+	mulq	%r11                    /* rdx=s2*s2.hi rax=s2*s2.lo */
+	movq	%rax, %r11              /* s2*s2.lo */
+	movq	8(%rsp), %rax           /* s3 */
+	movq	%rdx, 88(%rsp)          /* spill s2*s2.hi */
 	mulq	%rax                    /* rdx=s3*s3.hi rax=s3*s3.lo */
-	movq	%rax, 120(%rsp)         /* spill s3*s3.lo */
-	movq	32(%rsp), %rax          /* s4 */
-	movq	%rdx, 128(%rsp)         /* spill s3*s3.hi */
+	movq	%rax, 96(%rsp)          /* spill s3*s3.lo */
+	movq	16(%rsp), %rax          /* s4 */
+	movq	%rdx, 104(%rsp)         /* spill s3*s3.hi */
 	mulq	%rax                    /* rdx=s4*s4.hi rax=s4*s4.lo */
-	movq	%rax, 136(%rsp)         /* spill s4*s4.lo */
-	movq	%rcx, %rax              /* s5 */
-	movq	%rdx, 144(%rsp)         /* spill s4*s4.hi */
-	mulq	%rcx                    /* rdx=s5*s5.hi rax=s5*s5.lo */
-	movq	%rax, %rcx              /* s5*s5.lo */
-	movq	%r8, %rax               /* s6 */
-	movq	%rdx, 152(%rsp)         /* spill s5*s5.hi */
-	mulq	%r8                     /* rdx=s6*s6.hi rax=s6*s6.lo */
-	movq	56(%rsp), %r8           /* reload s2*s6.hi.. */
-	addq	80(%rsp), %r10          /* s0*s1.lo.. */
-	adcq	88(%rsp), %rsi          /* s0*s2.lo.. */
-	adcq	96(%rsp), %rbx          /* s0*s3.lo.. */
-	adcq	104(%rsp), %r12         /* s0*s4.lo.. */
-	adcq	112(%rsp), %r14         /* s0*s5.lo.. */
-	adcq	120(%rsp), %r9          /* s0*s6.lo.. */
-	adcq	128(%rsp), %rdi         /* s0*s6.hi.. */
-	adcq	136(%rsp), %rbp         /* s1*s6.hi.. */
-	adcq	144(%rsp), %r8          /* s2*s6.hi.. */
-	adcq	%rcx, %r13              /* s3*s6.hi.. */
-	movq	64(%rsp), %rcx          /* reload s4*s6.hi.. */
-	adcq	152(%rsp), %rcx         /* s4*s6.hi.. */
+	movq	%rax, 112(%rsp)         /* spill s4*s4.lo */
+	movq	24(%rsp), %rax          /* s5 */
+	movq	%rdx, 120(%rsp)         /* spill s4*s4.hi */
+	mulq	%rax                    /* rdx=s5*s5.hi rax=s5*s5.lo */
+	movq	%rax, 128(%rsp)         /* spill s5*s5.lo */
+	movq	40(%rsp), %rax          /* s6 */
+	movq	%rdx, 136(%rsp)         /* spill s5*s5.hi */
+	mulq	%rax                    /* rdx=s6*s6.hi rax=s6*s6.lo */
+	addq	72(%rsp), %rbx          /* s0*s1.lo.. */
+	adcq	%r10, %r15              /* s0*s2.lo.. */
+	movq	56(%rsp), %r10          /* reload s4*s6.hi.. */
+	adcq	80(%rsp), %r13          /* s1*s2.lo.. */
+	adcq	%r11, %rdi              /* s1*s3.lo.. */
+	adcq	88(%rsp), %rsi          /* s2*s3.lo.. */
+	adcq	96(%rsp), %r8           /* s2*s4.lo.. */
+	adcq	104(%rsp), %rcx         /* s2*s4.hi.. */
+	adcq	112(%rsp), %r12         /* s3*s4.hi.. */
+	adcq	120(%rsp), %rbp         /* s3*s5.hi.. */
+	adcq	128(%rsp), %r14         /* s4*s5.hi.. */
+	adcq	136(%rsp), %r10         /* s4*s6.hi.. */
 	adcq	48(%rsp), %rax          /* s5*s6.hi.. */
-	adcq	72(%rsp), %rdx          /* s6*s6.hi.. */
-	movq	%r9, 48(%rsp)           /* spill s0*s6.lo.. */
-	movq	%rcx, %r9               /* s4*s6.hi.. */
-	shldq	$32, %r13, %r9          /* (s3*s6.hi..).high    upper = high.split(224)[1] */
-	movq	%r9, 56(%rsp)           /* spill (s3*s6.hi..).high */
-	movq	%rax, %r9               /* s5*s6.hi.. */
-	shldq	$32, %rcx, %r9          /* (s4*s6.hi..).high */
-	movq	%r9, 64(%rsp)           /* spill (s4*s6.hi..).high */
-	movq	%rdx, %r9               /* s6*s6.hi.. */
-	shldq	$32, %rax, %r9          /* (s5*s6.hi..).high */
-	movq	%r9, 72(%rsp)           /* spill (s5*s6.hi..).high */
-	movq	%rdx, %r9               /* s6*s6.hi.. */
-	shrq	$32, %r9                /* (s6*s6.hi..).high */
-	addq	%rdi, %r11              /* s0*s0.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcq	%rbp, %r10              /* s0*s1.lo.. */
-	adcq	%r8, %rsi               /* s0*s2.lo.. */
-	adcq	%r13, %rbx              /* s0*s3.lo.. */
-	adcq	%rcx, %r12              /* s0*s4.lo.. */
-	adcq	%rax, %r14              /* s0*s5.lo.. */
-	adcq	%rdx, 48(%rsp)
-	movq	%rdx, 80(%rsp)          /* spill s6*s6.hi.. */
-	movq	$0, %rdx
-	adcq	$0, %rdx                /* carry */
-	movq	%rax, 88(%rsp)          /* spill s5*s6.hi.. */
-	movq	%rdi, %rax              /* s0*s6.hi.. */
-	shlq	$32, %rax               /* s0*s6.hi..<< */
-	shrdq	$32, %rbp, %rdi         /* (s0*s6.hi..).high */
-	shrdq	$32, %r8, %rbp          /* (s1*s6.hi..).high */
-	shrdq	$32, %r13, %r8          /* (s2*s6.hi..).high */
-	addq	%rax, %r9               /* (s6*s6.hi..).high.. */
-	addq	56(%rsp), %r11          /* s0*s0.lo.. */
-	adcq	64(%rsp), %r10          /* s0*s1.lo.. */
-	adcq	72(%rsp), %rsi          /* s0*s2.lo.. */
-	adcq	%r9, %rbx               /* s0*s3.lo.. */
-	adcq	%rdi, %r12              /* s0*s4.lo.. */
-	adcq	%rbp, %r14              /* s0*s5.lo.. */
-	adcq	48(%rsp), %r8           /* s0*s6.lo.. */
-	adcq	$0, %rdx                /* %v166 */
+	adcq	64(%rsp), %rdx          /* s6*s6.hi.. */
+	addq	%rcx, %r9               /* s0*s0.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcq	%r12, %rbx              /* s0*s1.lo.. */
+	adcq	%rbp, %r15              /* s0*s2.lo.. */
+	adcq	%r14, %r13              /* s1*s2.lo.. */
+	adcq	%r10, %rdi              /* s1*s3.lo.. */
+	adcq	%rax, %rsi              /* s2*s3.lo.. */
+	adcq	%rdx, %r8               /* s2*s4.lo.. */
+	movq	$0, %r11
+	adcq	$0, %r11                /* carry */
+	movq	%r8, 40(%rsp)           /* spill s2*s4.lo.. */
+	movq	%r10, %r8               /* s4*s6.hi.. */
+	shldq	$32, %r14, %r8          /* (s4*s5.hi..).high    upper = high.split(224)[1] */
+	movq	%rsi, 48(%rsp)          /* spill s2*s3.lo.. */
+	movq	%rax, %rsi              /* s5*s6.hi.. */
+	shldq	$32, %r10, %rsi         /* (s4*s6.hi..).high */
+	movq	%r10, 56(%rsp)          /* spill s4*s6.hi.. */
+	movq	%rdx, %r10              /* s6*s6.hi.. */
+	shldq	$32, %rax, %r10         /* (s5*s6.hi..).high */
+	movq	%rdx, 64(%rsp)          /* spill s6*s6.hi.. */
+	shrq	$32, %rdx               /* (s6*s6.hi..).high */
+	movq	%rax, 72(%rsp)          /* spill s5*s6.hi.. */
+	movq	%rcx, %rax              /* s2*s4.hi.. */
+	shlq	$32, %rax               /*                      return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	addq	%rax, %rdx              /* (s6*s6.hi..).high.. */
+	shrdq	$32, %r12, %rcx         /* (s2*s4.hi..).high */
+	shrdq	$32, %rbp, %r12         /* (s3*s4.hi..).high */
+	shrdq	$32, %r14, %rbp         /* (s3*s5.hi..).high */
+	addq	%r8, %r9                /* s0*s0.lo.. */
+	adcq	%rsi, %rbx              /* s0*s1.lo.. */
+	adcq	%r10, %r15              /* s0*s2.lo.. */
+	adcq	%rdx, %r13              /* s1*s2.lo.. */
+	adcq	%rcx, %rdi              /* s1*s3.lo.. */
+	adcq	48(%rsp), %r12          /* s2*s3.lo.. */
+	adcq	40(%rsp), %rbp          /* s2*s4.lo.. */
+	adcq	$0, %r11                /* %v161 */
 	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
-	andq	%rax, %r13
-	addq	%r13, %rbx              /* s0*s3.lo.. */
-	adcq	%rcx, %r12              /* s0*s4.lo.. */
-	adcq	88(%rsp), %r14          /* s0*s5.lo.. */
-	adcq	80(%rsp), %r8           /* s0*s6.lo.. */
-	adcq	$0, %rdx
-	addq	$1, %rdx                /* %v174                q = q + 1 */
-	movq	%rdx, %r9
-	shlq	$32, %r9                /* %v175                more, carry = (rest + (q + (q << 224))).split(448) */
-	addq	%rdx, %r11              /* s0*s0.lo.. */
-	adcq	$0, %r10                /* s0*s1.lo.. */
-	adcq	$0, %rsi                /* s0*s2.lo.. */
-	adcq	%r9, %rbx               /* s0*s3.lo.. */
-	adcq	$0, %r12                /* s0*s4.lo.. */
-	adcq	$0, %r14                /* s0*s5.lo.. */
-	adcq	$0, %r8                 /* s0*s6.lo.. */
+	andq	%rax, %r14
+	addq	%r14, %r13              /* s1*s2.lo.. */
+	adcq	56(%rsp), %rdi          /* s1*s3.lo.. */
+	adcq	72(%rsp), %r12          /* s2*s3.lo.. */
+	adcq	64(%rsp), %rbp          /* s2*s4.lo.. */
+	adcq	$0, %r11
+	addq	$1, %r11                /* %v169                q = q + 1 */
+	movq	%r11, %r10
+	shlq	$32, %r10               /* %v170                more, carry = (rest + (q + (q << 224))).split(448) */
+	addq	%r11, %r9               /* s0*s0.lo.. */
+	adcq	$0, %rbx                /* s0*s1.lo.. */
+	adcq	$0, %r15                /* s0*s2.lo.. */
+	movq	$0, %r11                /* start                return more - pick(carry, 0, EXCESS) */
+	adcq	%r10, %r13              /* s1*s2.lo..           more, carry = (rest + (q + (q << 224))).split(448) */
+	adcq	$0, %rdi                /* s1*s3.lo.. */
+	adcq	$0, %r12                /* s2*s3.lo.. */
+	adcq	$0, %rbp                /* s2*s4.lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
-	sbbq	%r9, %r9                /* %v183 */
-	movq	$0, %rcx
-	adcq	$0, %rcx                /* %v184 */
-	movabsq	$0x100000000, %rdx      /* 0x100000000 */
-	andq	%rdx, %r9               /* %v186 */
-	subq	%rcx, %r11              /* s0*s0.lo.. */
-	sbbq	$0, %r10                /* s0*s1.lo.. */
-	sbbq	$0, %rsi                /* s0*s2.lo.. */
-	sbbq	%r9, %rbx               /* s0*s3.lo.. */
-	sbbq	$0, %r12                /* s0*s4.lo.. */
-	sbbq	$0, %r14                /* s0*s5.lo.. */
-	sbbq	$0, %r8                 /* s0*s6.lo.. */
-	movq	%r10, 8(%rsp)           /* keep s0*s1.lo.. */
-	movq	%rsi, 16(%rsp)          /* keep s0*s2.lo.. */
-	movq	%rbx, 24(%rsp)          /* keep s0*s3.lo.. */
-	movq	%r12, 32(%rsp)          /* keep s0*s4.lo.. */
-	movq	%r14, %rcx              /* s0*s5.lo.. */
-	decq	40(%rsp)
+	sbbq	%r10, %r10              /* %v178 */
+	adcq	$0, %r11                /* %v179 */
+	movabsq	$0x100000000, %r8       /* 0x100000000 */
+	andq	%r8, %r10               /* %v181 */
+	subq	%r11, %r9               /* s0*s0.lo.. */
+	sbbq	$0, %rbx                /* s0*s1.lo.. */
+	sbbq	$0, %r15                /* s0*s2.lo.. */
+	sbbq	%r10, %r13              /* s1*s2.lo.. */
+	sbbq	$0, %rdi                /* s1*s3.lo.. */
+	sbbq	$0, %r12                /* s2*s3.lo.. */
+	sbbq	$0, %rbp                /* s2*s4.lo.. */
+	movq	%r13, 8(%rsp)           /* keep s1*s2.lo.. */
+	movq	%rdi, 16(%rsp)          /* keep s1*s3.lo.. */
+	movq	%r12, 24(%rsp)          /* keep s2*s3.lo.. */
+	movq	%rbx, %r10              /* s0*s1.lo.. */
+	movq	%r15, %r11              /* s0*s2.lo.. */
+	movq	%rbp, %rbx              /* s2*s4.lo.. */
+	decq	32(%rsp)
 	jnz	LOCAL(square_n_loop3)
-	movq	8(%rsp), %rax           /* s1 */
-	movq	16(%rsp), %r10          /* s2 */
-	movq	24(%rsp), %r9           /* s3 */
-	movq	32(%rsp), %rdx          /* s4 */
+	movq	8(%rsp), %rax           /* s3 */
+	movq	16(%rsp), %r8           /* s4 */
+	movq	24(%rsp), %rcx          /* s5 */
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
 	subq	$-1, %rax               /* a[0]..               return a.value.reduce_once(P) */
@@ -1160,30 +1149,30 @@ LOCAL(square_n_none):
 	sbbq	$-1, %r8                /* a[4].. */
 	sbbq	$-1, %rcx               /* a[5].. */
 	sbbq	$-1, %rbx               /* a[6].. */
-	cmovcq	(%rsi), %rax            /* %v210 */
-	cmovcq	8(%rsi), %r10           /* %v211 */
-	cmovcq	16(%rsi), %r11          /* %v212 */
-	cmovcq	24(%rsi), %r9           /* %v213 */
-	cmovcq	32(%rsi), %r8           /* %v214 */
-	cmovcq	40(%rsi), %rcx          /* %v215 */
-	cmovcq	48(%rsi), %rbx          /* %v216 */
-	movq	%r8, %rdx               /* %v214 */
-	movq	%rbx, %r8               /* %v216 */
-	movq	%r11, %rsi              /* %v212 */
-	movq	%rax, %r11              /* %v210 */
-	movq	%r10, %rax              /* %v211 */
-	movq	%rsi, %r10              /* %v212 */
+	cmovcq	(%rsi), %rax            /* %v205 */
+	cmovcq	8(%rsi), %r10           /* %v206 */
+	cmovcq	16(%rsi), %r11          /* %v207 */
+	cmovcq	24(%rsi), %r9           /* %v208 */
+	cmovcq	32(%rsi), %r8           /* %v209 */
+	cmovcq	40(%rsi), %rcx          /* %v210 */
+	cmovcq	48(%rsi), %rbx          /* %v211 */
+	movq	%r9, %rdx               /* %v208 */
+	movq	%rax, %r9               /* %v205 */
+	movq	%rdx, %rax              /* %v208 */
 LOCAL(square_n_join2):
-	movq	(%rsp), %rsi            /* out */
-	movq	%r11, (%rsi)            /*                      return repeat(n, sqr, a, empty=canon) */
-	movq	%rax, 8(%rsi)
-	movq	%r10, 16(%rsi)
-	movq	%r9, 24(%rsi)
-	movq	%rdx, 32(%rsi)
-	movq	%rcx, 40(%rsi)
-	movq	%r8, 48(%rsi)
-	addq	$160, %rsp
+	movq	(%rsp), %rdx            /* out */
+	movq	%r9, (%rdx)             /*                      return repeat(n, sqr, a, empty=canon) */
+	movq	%r10, 8(%rdx)
+	movq	%r11, 16(%rdx)
+	movq	%rax, 24(%rdx)
+	movq	%r8, 32(%rdx)
+	movq	%rcx, 40(%rdx)
+	movq	%rbx, 48(%rdx)
+	addq	$144, %rsp
+	.cfi_def_cfa_offset 56
+	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
+	.cfi_restore %r15
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
 	.cfi_restore %r14

@@ -344,7 +344,7 @@ SYMBOL(p384_mul):
  * out     out: limbs below 2^64, the value below p
  * args    out in x0, a in x1
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22
+ * saves   x19 x20 x21
  * stack   32 bytes
  */
 	.globl	SYMBOL(p384_sqr)
@@ -358,199 +358,193 @@ SYMBOL(p384_sqr):
 	.cfi_def_cfa_offset 32
 	.cfi_offset x19, -32
 	.cfi_offset x20, -24
-	stp	x21, x22, [sp, #16]     /* save */
+	str	x21, [sp, #16]          /* save */
 	.cfi_offset x21, -16
-	.cfi_offset x22, -8
-	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
-	ldp	x7, x6, [x1, #32]       /* x7=a[4] x6=a[5] */
-	mul	x10, x8, x9             /* a[0]*a[1].lo         return reduced(a.value * a.value) */
-	umulh	x11, x8, x9             /* a[0]*a[1].hi */
-	mul	x14, x8, x12            /* a[0]*a[2].lo */
-	umulh	x15, x8, x12            /* a[0]*a[2].hi */
-	mul	x16, x8, x13            /* a[0]*a[3].lo */
-	umulh	x17, x8, x13            /* a[0]*a[3].hi */
-	mul	x5, x8, x7              /* a[0]*a[4].lo */
-	umulh	x4, x8, x7              /* a[0]*a[4].hi */
-	mul	x3, x8, x6              /* a[0]*a[5].lo */
-	umulh	x2, x8, x6              /* a[0]*a[5].hi */
-	mul	x1, x9, x12             /* a[1]*a[2].lo */
-	umulh	x19, x9, x12            /* a[1]*a[2].hi */
-	mul	x20, x9, x13            /* a[1]*a[3].lo */
-	umulh	x21, x9, x13            /* a[1]*a[3].hi */
-	adds	x11, x14, x11           /* a[0]*a[2].lo.. */
-	mul	x14, x9, x7             /* a[1]*a[4].lo */
-	adcs	x15, x16, x15           /* a[0]*a[3].lo.. */
-	umulh	x16, x9, x7             /* a[1]*a[4].hi */
-	adcs	x17, x5, x17            /* a[0]*a[4].lo.. */
-	mul	x5, x9, x6              /* a[1]*a[5].lo */
-	adcs	x4, x3, x4              /* a[0]*a[5].lo.. */
-	umulh	x3, x9, x6              /* a[1]*a[5].hi */
-	adc	x2, x2, xzr             /* a[0]*a[5].hi.. */
-	adds	x15, x15, x1            /* a[0]*a[3].lo.. */
-	mul	x1, x12, x13            /* a[2]*a[3].lo */
-	adcs	x17, x17, x20           /* a[0]*a[4].lo.. */
-	umulh	x20, x12, x13           /* a[2]*a[3].hi */
-	adcs	x14, x4, x14            /* a[0]*a[5].lo.. */
-	mul	x4, x12, x7             /* a[2]*a[4].lo */
-	adcs	x5, x2, x5              /* a[0]*a[5].hi.. */
-	umulh	x2, x12, x7             /* a[2]*a[4].hi */
-	adc	x3, x3, xzr             /* a[1]*a[5].hi.. */
-	adds	x17, x17, x19           /* a[0]*a[4].lo.. */
-	mul	x19, x12, x6            /* a[2]*a[5].lo */
-	adcs	x14, x14, x21           /* a[0]*a[5].lo.. */
-	umulh	x21, x12, x6            /* a[2]*a[5].hi */
-	adcs	x16, x5, x16            /* a[0]*a[5].hi.. */
-	adc	x5, x3, xzr             /* a[1]*a[5].hi.. */
-	adds	x14, x14, x1            /* a[0]*a[5].lo.. */
-	mul	x3, x13, x7             /* a[3]*a[4].lo */
-	umulh	x1, x13, x7             /* a[3]*a[4].hi */
-	adcs	x16, x16, x4            /* a[0]*a[5].hi.. */
-	mul	x4, x13, x6             /* a[3]*a[5].lo */
-	adcs	x5, x5, x19             /* a[1]*a[5].hi.. */
-	umulh	x19, x13, x6            /* a[3]*a[5].hi */
-	adc	x21, x21, xzr           /* a[2]*a[5].hi.. */
-	adds	x16, x16, x20           /* a[0]*a[5].hi.. */
-	adcs	x5, x5, x2              /* a[1]*a[5].hi.. */
-	mul	x2, x7, x6              /* a[4]*a[5].lo */
-	adc	x20, x21, xzr           /* a[2]*a[5].hi.. */
-	adds	x5, x5, x3              /* a[1]*a[5].hi.. */
-	umulh	x3, x7, x6              /* a[4]*a[5].hi */
-	adcs	x4, x20, x4             /* a[2]*a[5].hi.. */
-	adc	x19, x19, xzr           /* a[3]*a[5].hi.. */
-	adds	x4, x4, x1              /* a[2]*a[5].hi.. */
-	adc	x1, x19, xzr
-	adds	x2, x1, x2              /* a[3]*a[5].hi.. */
-	adc	x3, x3, xzr             /* a[4]*a[5].hi.. */
-	adds	x10, x10, x10           /* a[0]*a[1].lo.. */
-	mul	x1, x8, x8              /* a[0]*a[0].lo */
-	adcs	x11, x11, x11           /* a[0]*a[2].lo.. */
-	umulh	x8, x8, x8              /* a[0]*a[0].hi */
-	adcs	x15, x15, x15           /* a[0]*a[3].lo.. */
-	mul	x19, x9, x9             /* a[1]*a[1].lo */
-	adcs	x17, x17, x17           /* a[0]*a[4].lo.. */
-	umulh	x9, x9, x9              /* a[1]*a[1].hi */
-	adcs	x14, x14, x14           /* a[0]*a[5].lo.. */
-	mul	x20, x12, x12           /* a[2]*a[2].lo */
-	adcs	x16, x16, x16           /* a[0]*a[5].hi.. */
-	umulh	x12, x12, x12           /* a[2]*a[2].hi */
-	adcs	x5, x5, x5              /* a[1]*a[5].hi.. */
-	mul	x21, x13, x13           /* a[3]*a[3].lo */
-	adcs	x4, x4, x4              /* a[2]*a[5].hi.. */
-	adcs	x2, x2, x2              /* a[3]*a[5].hi.. */
-	adcs	x3, x3, x3              /* a[4]*a[5].hi.. */
-	umulh	x13, x13, x13           /* a[3]*a[3].hi */
-	cset	x22, cs                 /* %v77 */
-	adds	x8, x10, x8             /* a[0]*a[1].lo.. */
-	adcs	x10, x11, x19           /* a[0]*a[2].lo.. */
-	mul	x11, x7, x7             /* a[4]*a[4].lo */
-	adcs	x9, x15, x9             /* a[0]*a[3].lo.. */
-	umulh	x15, x7, x7             /* a[4]*a[4].hi */
-	mul	x7, x6, x6              /* a[5]*a[5].lo */
-	adcs	x17, x17, x20           /* a[0]*a[4].lo.. */
-	umulh	x6, x6, x6              /* a[5]*a[5].hi */
-	extr	x19, x8, x1, #32        /* (a[0]*a[0].lo).high  q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adcs	x12, x14, x12           /* a[0]*a[5].lo..       return reduced(a.value * a.value) */
-	adcs	x14, x16, x21           /* a[0]*a[5].hi.. */
-	adcs	x13, x5, x13            /* a[1]*a[5].hi.. */
-	adcs	x11, x4, x11            /* a[2]*a[5].hi.. */
-	adcs	x15, x2, x15            /* a[3]*a[5].hi.. */
-	adcs	x16, x3, x7             /* a[4]*a[5].hi.. */
-	adc	x7, x22, x6             /* a[5]*a[5].hi.. */
+	ldp	x8, x9, [x1, #16]       /* x8=a[2] x9=a[3] */
+	ldp	x13, x12, [x1]          /* x13=a[0] x12=a[1] */
+	ldp	x16, x17, [x1, #32]     /* x16=a[4] x17=a[5] */
+	mul	x10, x8, x9             /* a[2]*a[3].lo         return reduced(a.value * a.value) */
+	umulh	x11, x8, x9             /* a[2]*a[3].hi */
+	mul	x14, x12, x9            /* a[1]*a[3].lo */
+	umulh	x15, x12, x9            /* a[1]*a[3].hi */
+	mul	x7, x8, x16             /* a[2]*a[4].lo */
+	umulh	x6, x8, x16             /* a[2]*a[4].hi */
+	mul	x5, x12, x8             /* a[1]*a[2].lo */
+	umulh	x4, x12, x8             /* a[1]*a[2].hi */
+	mul	x3, x12, x16            /* a[1]*a[4].lo */
+	umulh	x2, x12, x16            /* a[1]*a[4].hi */
+	adds	x10, x10, x15           /* a[2]*a[3].lo.. */
+	mul	x15, x9, x16            /* a[3]*a[4].lo */
+	adcs	x11, x11, x7            /* a[2]*a[3].hi.. */
+	umulh	x7, x9, x16             /* a[3]*a[4].hi */
+	adc	x6, x6, xzr             /* a[2]*a[4].hi.. */
+	adds	x14, x14, x4            /* a[1]*a[3].lo.. */
+	mul	x4, x13, x8             /* a[0]*a[2].lo */
+	umulh	x1, x13, x8             /* a[0]*a[2].hi */
+	adcs	x10, x10, x3            /* a[2]*a[3].lo.. */
+	mul	x3, x13, x16            /* a[0]*a[4].lo */
+	umulh	x19, x13, x16           /* a[0]*a[4].hi */
+	adcs	x11, x11, x2            /* a[2]*a[3].hi.. */
+	mul	x2, x12, x17            /* a[1]*a[5].lo */
+	adcs	x15, x6, x15            /* a[2]*a[4].hi.. */
+	umulh	x6, x12, x17            /* a[1]*a[5].hi */
+	adc	x7, x7, xzr             /* a[3]*a[4].hi.. */
+	mul	x20, x9, x17            /* a[3]*a[5].lo */
+	umulh	x21, x9, x17            /* a[3]*a[5].hi */
+	adds	x5, x5, x1              /* a[1]*a[2].lo.. */
+	mul	x1, x13, x12            /* a[0]*a[1].lo */
+	adcs	x14, x14, x3            /* a[1]*a[3].lo.. */
+	umulh	x3, x13, x12            /* a[0]*a[1].hi */
+	adcs	x10, x10, x19           /* a[2]*a[3].lo.. */
+	mul	x19, x13, x9            /* a[0]*a[3].lo */
+	adcs	x11, x11, x2            /* a[2]*a[3].hi.. */
+	umulh	x2, x13, x9             /* a[0]*a[3].hi */
+	adcs	x15, x15, x6            /* a[2]*a[4].hi.. */
+	mul	x6, x13, x17            /* a[0]*a[5].lo */
+	adcs	x7, x7, x20             /* a[3]*a[4].hi.. */
+	umulh	x20, x13, x17           /* a[0]*a[5].hi */
+	adc	x21, x21, xzr           /* a[3]*a[5].hi.. */
+	adds	x4, x4, x3              /* a[0]*a[2].lo.. */
+	mul	x3, x8, x17             /* a[2]*a[5].lo */
+	adcs	x5, x5, x19             /* a[1]*a[2].lo.. */
+	umulh	x19, x8, x17            /* a[2]*a[5].hi */
+	adcs	x14, x14, x2            /* a[1]*a[3].lo.. */
+	mul	x2, x16, x17            /* a[4]*a[5].lo */
+	adcs	x10, x10, x6            /* a[2]*a[3].lo.. */
+	umulh	x6, x16, x17            /* a[4]*a[5].hi */
+	adcs	x11, x11, x20           /* a[2]*a[3].hi.. */
+	adcs	x15, x15, x3            /* a[2]*a[4].hi.. */
+	adcs	x7, x7, x19             /* a[3]*a[4].hi.. */
+	adcs	x3, x21, x2             /* a[3]*a[5].hi.. */
+	adc	x6, x6, xzr             /* a[4]*a[5].hi.. */
+	adds	x2, x1, x1              /* a[0]*a[1].lo.. */
+	adcs	x4, x4, x4              /* a[0]*a[2].lo.. */
+	adcs	x5, x5, x5              /* a[1]*a[2].lo.. */
+	adcs	x14, x14, x14           /* a[1]*a[3].lo.. */
+	adcs	x10, x10, x10           /* a[2]*a[3].lo.. */
+	mul	x1, x13, x13            /* a[0]*a[0].lo */
+	adcs	x11, x11, x11           /* a[2]*a[3].hi.. */
+	umulh	x13, x13, x13           /* a[0]*a[0].hi */
+	adcs	x15, x15, x15           /* a[2]*a[4].hi.. */
+	mul	x19, x12, x12           /* a[1]*a[1].lo */
+	adcs	x7, x7, x7              /* a[3]*a[4].hi.. */
+	umulh	x12, x12, x12           /* a[1]*a[1].hi */
+	adcs	x3, x3, x3              /* a[3]*a[5].hi.. */
+	mul	x20, x8, x8             /* a[2]*a[2].lo */
+	adcs	x6, x6, x6              /* a[4]*a[5].hi.. */
+	umulh	x8, x8, x8              /* a[2]*a[2].hi */
+	cset	x21, cs                 /* %v73 */
+	adds	x13, x2, x13            /* a[0]*a[1].lo.. */
+	mul	x2, x9, x9              /* a[3]*a[3].lo */
+	adcs	x4, x4, x19             /* a[0]*a[2].lo.. */
+	umulh	x9, x9, x9              /* a[3]*a[3].hi */
+	mul	x19, x16, x16           /* a[4]*a[4].lo */
+	adcs	x12, x5, x12            /* a[1]*a[2].lo.. */
+	umulh	x16, x16, x16           /* a[4]*a[4].hi */
+	mul	x5, x17, x17            /* a[5]*a[5].lo */
+	adcs	x14, x14, x20           /* a[1]*a[3].lo.. */
+	umulh	x17, x17, x17           /* a[5]*a[5].hi */
+	adcs	x8, x10, x8             /* a[2]*a[3].lo.. */
+	extr	x10, x13, x1, #32       /* (a[0]*a[0].lo).high  q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adcs	x11, x11, x2            /* a[2]*a[3].hi..       return reduced(a.value * a.value) */
+	adcs	x9, x15, x9             /* a[2]*a[4].hi.. */
+	adcs	x15, x7, x19            /* a[3]*a[4].hi.. */
+	adcs	x16, x3, x16            /* a[3]*a[5].hi.. */
+	adcs	x7, x6, x5              /* a[4]*a[5].hi.. */
+	adc	x17, x21, x17           /* a[5]*a[5].hi.. */
 	adds	x6, x1, x1, lsl #32     /* a[0]*a[0].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x8, x8, x19             /* a[0]*a[1].lo.. */
-	lsl	x5, x6, #32             /* a[0]*a[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x8, x8, x1              /* a[0]*a[1].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x4, x8, x6, #32         /* (a[0]*a[0].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x3, x8, #32             /* (a[0]*a[1].lo..).high */
-	adds	x2, x8, x5              /* a[0]*a[1].lo.. */
-	adcs	x1, x6, x4              /* a[0]*a[0].lo.. */
-	adcs	x19, x8, x3             /* a[0]*a[1].lo.. */
-	cset	x20, cs                 /* %v111 */
-	subs	xzr, x6, x5
-	sbcs	xzr, x2, x4
-	sbcs	x5, x1, x3              /* a[0]*a[0].lo.. */
-	sbcs	x4, x19, xzr            /* a[0]*a[1].lo.. */
-	sbc	x3, x20, xzr            /* %v114 */
-	subs	x10, x10, x5            /* a[0]*a[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x9, x9, x4              /* a[0]*a[3].lo.. */
-	sbcs	x17, x17, x3            /* a[0]*a[4].lo.. */
-	extr	x5, x9, x10, #32        /* (a[0]*a[2].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x12, x12, xzr           /* a[0]*a[5].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	adc	x10, x13, x10           /* a[0]*a[1].lo.. */
+	lsl	x13, x6, #32            /* a[0]*a[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x10, x10, x1            /* a[0]*a[1].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x5, x10, x6, #32        /* (a[0]*a[0].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x3, x10, #32            /* (a[0]*a[1].lo..).high */
+	adds	x2, x10, x13            /* a[0]*a[1].lo.. */
+	adcs	x1, x6, x5              /* a[0]*a[0].lo.. */
+	adcs	x19, x10, x3            /* a[0]*a[1].lo.. */
+	cset	x20, cs                 /* %v107 */
+	subs	xzr, x6, x13
+	sbcs	xzr, x2, x5
+	sbcs	x13, x1, x3             /* a[0]*a[0].lo.. */
+	sbcs	x5, x19, xzr            /* a[0]*a[1].lo.. */
+	sbc	x3, x20, xzr            /* %v110 */
+	subs	x13, x4, x13            /* a[0]*a[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x12, x12, x5            /* a[1]*a[2].lo.. */
+	sbcs	x14, x14, x3            /* a[1]*a[3].lo.. */
+	extr	x5, x12, x13, #32       /* (a[0]*a[2].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x8, x8, xzr             /* a[2]*a[3].lo..       low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x6, x6, xzr             /* a[0]*a[0].lo.. */
-	sbc	x8, x8, xzr             /* a[0]*a[1].lo.. */
-	adds	x4, x10, x10, lsl #32   /* a[0]*a[2].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x9, x9, x5              /* a[0]*a[3].lo.. */
+	sbc	x10, x10, xzr           /* a[0]*a[1].lo.. */
+	adds	x4, x13, x13, lsl #32   /* a[0]*a[2].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x12, x12, x5            /* a[1]*a[2].lo.. */
 	lsl	x5, x4, #32             /* a[0]*a[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x9, x9, x10             /* a[0]*a[3].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x10, x9, x4, #32        /* (a[0]*a[2].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x3, x9, #32             /* (a[0]*a[3].lo..).high */
-	adds	x2, x9, x5              /* a[0]*a[3].lo.. */
-	adcs	x1, x4, x10             /* a[0]*a[2].lo.. */
-	adcs	x19, x9, x3             /* a[0]*a[3].lo.. */
-	cset	x20, cs                 /* %v131 */
+	add	x12, x12, x13           /* a[1]*a[2].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x13, x12, x4, #32       /* (a[0]*a[2].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x3, x12, #32            /* (a[1]*a[2].lo..).high */
+	adds	x2, x12, x5             /* a[1]*a[2].lo.. */
+	adcs	x1, x4, x13             /* a[0]*a[2].lo.. */
+	adcs	x19, x12, x3            /* a[1]*a[2].lo.. */
+	cset	x20, cs                 /* %v127 */
 	subs	xzr, x4, x5
-	sbcs	xzr, x2, x10
-	sbcs	x10, x1, x3             /* a[0]*a[2].lo.. */
-	sbcs	x5, x19, xzr            /* a[0]*a[3].lo.. */
-	sbc	x3, x20, xzr            /* %v134 */
-	subs	x10, x17, x10           /* a[0]*a[4].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x12, x12, x5            /* a[0]*a[5].lo.. */
-	sbcs	x17, x6, x3             /* a[0]*a[0].lo.. */
-	extr	x6, x12, x10, #32       /* (a[0]*a[4].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x8, x8, xzr             /* a[0]*a[1].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	xzr, x2, x13
+	sbcs	x13, x1, x3             /* a[0]*a[2].lo.. */
+	sbcs	x5, x19, xzr            /* a[1]*a[2].lo.. */
+	sbc	x3, x20, xzr            /* %v130 */
+	subs	x13, x14, x13           /* a[1]*a[3].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x8, x8, x5              /* a[2]*a[3].lo.. */
+	sbcs	x14, x6, x3             /* a[0]*a[0].lo.. */
+	extr	x6, x8, x13, #32        /* (a[1]*a[3].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x10, x10, xzr           /* a[0]*a[1].lo..       low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x5, x4, xzr             /* a[0]*a[2].lo.. */
-	sbc	x9, x9, xzr             /* a[0]*a[3].lo.. */
-	adds	x4, x10, x10, lsl #32   /* a[0]*a[4].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x12, x12, x6            /* a[0]*a[5].lo.. */
-	lsl	x6, x4, #32             /* a[0]*a[4].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x10, x12, x10           /* a[0]*a[5].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x12, x10, x4, #32       /* (a[0]*a[4].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x3, x10, #32            /* (a[0]*a[5].lo..).high */
-	adds	x2, x10, x6             /* a[0]*a[5].lo.. */
-	adcs	x1, x4, x12             /* a[0]*a[4].lo.. */
-	adcs	x19, x10, x3            /* a[0]*a[5].lo.. */
-	cset	x20, cs                 /* %v151 */
+	sbc	x12, x12, xzr           /* a[1]*a[2].lo.. */
+	adds	x4, x13, x13, lsl #32   /* a[1]*a[3].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x8, x8, x6              /* a[2]*a[3].lo.. */
+	lsl	x6, x4, #32             /* a[1]*a[3].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x8, x8, x13             /* a[2]*a[3].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x13, x8, x4, #32        /* (a[1]*a[3].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x3, x8, #32             /* (a[2]*a[3].lo..).high */
+	adds	x2, x8, x6              /* a[2]*a[3].lo.. */
+	adcs	x1, x4, x13             /* a[1]*a[3].lo.. */
+	adcs	x19, x8, x3             /* a[2]*a[3].lo.. */
+	cset	x20, cs                 /* %v147 */
 	subs	xzr, x4, x6
-	sbcs	xzr, x2, x12
-	sbcs	x12, x1, x3             /* a[0]*a[4].lo.. */
-	sbcs	x6, x19, xzr            /* a[0]*a[5].lo.. */
-	sbc	x3, x20, xzr            /* %v154 */
-	subs	x12, x17, x12           /* a[0]*a[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x8, x8, x6              /* a[0]*a[1].lo.. */
-	sbcs	x17, x5, x3             /* a[0]*a[2].lo.. */
-	sbcs	x9, x9, xzr             /* a[0]*a[3].lo.. */
-	sbcs	x6, x4, xzr             /* a[0]*a[4].lo.. */
-	sbc	x10, x10, xzr           /* a[0]*a[5].lo.. */
-	adds	x12, x12, x14           /* a[0]*a[0].lo..       return (low + high).reduce_once(P) */
-	adcs	x8, x8, x13             /* a[0]*a[1].lo.. */
-	adcs	x11, x17, x11           /* a[0]*a[2].lo.. */
-	adcs	x9, x9, x15             /* a[0]*a[3].lo.. */
-	adcs	x13, x6, x16            /* a[0]*a[4].lo.. */
-	adcs	x10, x10, x7            /* a[0]*a[5].lo.. */
-	cset	x14, cs                 /* %v167 */
+	sbcs	xzr, x2, x13
+	sbcs	x13, x1, x3             /* a[1]*a[3].lo.. */
+	sbcs	x6, x19, xzr            /* a[2]*a[3].lo.. */
+	sbc	x3, x20, xzr            /* %v150 */
+	subs	x13, x14, x13           /* a[0]*a[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x10, x10, x6            /* a[0]*a[1].lo.. */
+	sbcs	x14, x5, x3             /* a[0]*a[2].lo.. */
+	sbcs	x12, x12, xzr           /* a[1]*a[2].lo.. */
+	sbcs	x6, x4, xzr             /* a[1]*a[3].lo.. */
+	sbc	x8, x8, xzr             /* a[2]*a[3].lo.. */
+	adds	x11, x13, x11           /* a[0]*a[0].lo..       return (low + high).reduce_once(P) */
+	adcs	x9, x10, x9             /* a[0]*a[1].lo.. */
+	adcs	x10, x14, x15           /* a[0]*a[2].lo.. */
+	adcs	x12, x12, x16           /* a[1]*a[2].lo.. */
+	adcs	x13, x6, x7             /* a[1]*a[3].lo.. */
+	adcs	x8, x8, x17             /* a[2]*a[3].lo.. */
+	cset	x14, cs                 /* %v163 */
 	mov	x15, #0xffffffff
-	subs	x15, x12, x15           /* a[0]*a[0].lo.. */
+	subs	x15, x11, x15           /* a[0]*a[0].lo.. */
 	mov	x16, #0xffffffff00000000
-	sbcs	x16, x8, x16            /* a[0]*a[1].lo.. */
+	sbcs	x16, x9, x16            /* a[0]*a[1].lo.. */
 	movn	x17, #1
-	sbcs	x17, x11, x17           /* a[0]*a[2].lo.. */
-	adcs	x7, x9, xzr             /* a[0]*a[3].lo.. */
-	adcs	x6, x13, xzr            /* a[0]*a[4].lo.. */
-	adcs	x5, x10, xzr            /* a[0]*a[5].lo.. */
+	sbcs	x17, x10, x17           /* a[0]*a[2].lo.. */
+	adcs	x7, x12, xzr            /* a[1]*a[2].lo.. */
+	adcs	x6, x13, xzr            /* a[1]*a[3].lo.. */
+	adcs	x5, x8, xzr             /* a[2]*a[3].lo.. */
 	sbcs	xzr, x14, xzr
-	csel	x12, x12, x15, cc       /* %v177 */
-	csel	x8, x8, x16, cc         /* %v178 */
-	csel	x11, x11, x17, cc       /* %v179 */
-	csel	x9, x9, x7, cc          /* %v180 */
-	csel	x13, x13, x6, cc        /* %v181 */
-	csel	x10, x10, x5, cc        /* %v182 */
-	stp	x12, x8, [x0]           /*                      def sqr(a: element) -> element: */
-	stp	x11, x9, [x0, #16]
-	stp	x13, x10, [x0, #32]
-	ldp	x21, x22, [sp, #16]     /* restore */
+	csel	x11, x11, x15, cc       /* %v173 */
+	csel	x9, x9, x16, cc         /* %v174 */
+	csel	x10, x10, x17, cc       /* %v175 */
+	csel	x12, x12, x7, cc        /* %v176 */
+	csel	x13, x13, x6, cc        /* %v177 */
+	csel	x8, x8, x5, cc          /* %v178 */
+	stp	x11, x9, [x0]           /*                      def sqr(a: element) -> element: */
+	stp	x10, x12, [x0, #16]
+	stp	x13, x8, [x0, #32]
+	ldr	x21, [sp, #16]          /* restore */
 	.cfi_restore x21
-	.cfi_restore x22
 	ldp	x19, x20, [sp], #32     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
@@ -570,7 +564,7 @@ SYMBOL(p384_sqr):
  * out     out: limbs below 2^64, the value below p
  * args    out in x0, a in x1, n in x2
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24 x25 x26
+ * saves   x19 x20 x21 x22 x23 x24 x25
  * stack   64 bytes
  */
 	.globl	SYMBOL(p384_square_n)
@@ -590,9 +584,8 @@ SYMBOL(p384_square_n):
 	stp	x23, x24, [sp, #32]     /* save */
 	.cfi_offset x23, -32
 	.cfi_offset x24, -24
-	stp	x25, x26, [sp, #48]     /* save */
+	str	x25, [sp, #48]          /* save */
 	.cfi_offset x25, -16
-	.cfi_offset x26, -8
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
 	ldp	x12, x13, [x1, #32]     /* x12=a[4] x13=a[5] */
@@ -601,193 +594,188 @@ SYMBOL(p384_square_n):
 	mov	x15, #0xffffffff00000000 /* 0xffffffff00000000 */
 	movn	x16, #1                 /* 0xfffffffffffffffe */
 LOCAL(square_n_loop3):
-	mul	x17, x8, x9             /* s0*s1.lo             return reduced(a.value * a.value) */
-	umulh	x7, x8, x9              /* s0*s1.hi */
-	mul	x6, x8, x10             /* s0*s2.lo */
-	umulh	x5, x8, x10             /* s0*s2.hi */
-	mul	x4, x8, x11             /* s0*s3.lo */
-	umulh	x3, x8, x11             /* s0*s3.hi */
-	mul	x1, x8, x12             /* s0*s4.lo */
-	umulh	x19, x8, x12            /* s0*s4.hi */
-	mul	x20, x8, x13            /* s0*s5.lo */
-	umulh	x21, x8, x13            /* s0*s5.hi */
-	mul	x22, x9, x10            /* s1*s2.lo */
-	umulh	x23, x9, x10            /* s1*s2.hi */
-	mul	x24, x9, x11            /* s1*s3.lo */
-	umulh	x25, x9, x11            /* s1*s3.hi */
-	adds	x7, x6, x7              /* s0*s2.lo.. */
-	mul	x6, x9, x12             /* s1*s4.lo */
-	adcs	x5, x4, x5              /* s0*s3.lo.. */
-	umulh	x4, x9, x12             /* s1*s4.hi */
-	adcs	x3, x1, x3              /* s0*s4.lo.. */
-	mul	x1, x9, x13             /* s1*s5.lo */
-	adcs	x19, x20, x19           /* s0*s5.lo.. */
-	umulh	x20, x9, x13            /* s1*s5.hi */
-	adc	x21, x21, xzr           /* s0*s5.hi.. */
-	adds	x5, x5, x22             /* s0*s3.lo.. */
-	mul	x22, x10, x11           /* s2*s3.lo */
-	adcs	x3, x3, x24             /* s0*s4.lo.. */
-	umulh	x24, x10, x11           /* s2*s3.hi */
-	adcs	x6, x19, x6             /* s0*s5.lo.. */
-	mul	x19, x10, x12           /* s2*s4.lo */
-	adcs	x1, x21, x1             /* s0*s5.hi.. */
-	umulh	x21, x10, x12           /* s2*s4.hi */
-	adc	x20, x20, xzr           /* s1*s5.hi.. */
-	adds	x3, x3, x23             /* s0*s4.lo.. */
-	mul	x23, x10, x13           /* s2*s5.lo */
-	adcs	x6, x6, x25             /* s0*s5.lo.. */
-	umulh	x25, x10, x13           /* s2*s5.hi */
-	adcs	x4, x1, x4              /* s0*s5.hi.. */
-	adc	x1, x20, xzr            /* s1*s5.hi.. */
-	adds	x6, x6, x22             /* s0*s5.lo.. */
-	mul	x20, x11, x12           /* s3*s4.lo */
-	umulh	x22, x11, x12           /* s3*s4.hi */
-	adcs	x4, x4, x19             /* s0*s5.hi.. */
-	mul	x19, x11, x13           /* s3*s5.lo */
-	adcs	x1, x1, x23             /* s1*s5.hi.. */
-	umulh	x23, x11, x13           /* s3*s5.hi */
-	adc	x25, x25, xzr           /* s2*s5.hi.. */
-	adds	x4, x4, x24             /* s0*s5.hi.. */
-	adcs	x1, x1, x21             /* s1*s5.hi.. */
+	mul	x17, x10, x11           /* s2*s3.lo             return reduced(a.value * a.value) */
+	umulh	x7, x10, x11            /* s2*s3.hi */
+	mul	x6, x9, x11             /* s1*s3.lo */
+	umulh	x5, x9, x11             /* s1*s3.hi */
+	mul	x4, x10, x12            /* s2*s4.lo */
+	umulh	x3, x10, x12            /* s2*s4.hi */
+	mul	x1, x9, x10             /* s1*s2.lo */
+	umulh	x19, x9, x10            /* s1*s2.hi */
+	mul	x20, x9, x12            /* s1*s4.lo */
+	umulh	x21, x9, x12            /* s1*s4.hi */
+	adds	x17, x17, x5            /* s2*s3.lo.. */
+	mul	x5, x11, x12            /* s3*s4.lo */
+	adcs	x7, x7, x4              /* s2*s3.hi.. */
+	umulh	x4, x11, x12            /* s3*s4.hi */
+	adc	x3, x3, xzr             /* s2*s4.hi.. */
+	adds	x6, x6, x19             /* s1*s3.lo.. */
+	mul	x19, x8, x10            /* s0*s2.lo */
+	umulh	x22, x8, x10            /* s0*s2.hi */
+	adcs	x17, x17, x20           /* s2*s3.lo.. */
+	mul	x20, x8, x12            /* s0*s4.lo */
+	umulh	x23, x8, x12            /* s0*s4.hi */
+	adcs	x7, x7, x21             /* s2*s3.hi.. */
+	mul	x21, x9, x13            /* s1*s5.lo */
+	adcs	x5, x3, x5              /* s2*s4.hi.. */
+	umulh	x3, x9, x13             /* s1*s5.hi */
+	adc	x4, x4, xzr             /* s3*s4.hi.. */
+	mul	x24, x11, x13           /* s3*s5.lo */
+	umulh	x25, x11, x13           /* s3*s5.hi */
+	adds	x1, x1, x22             /* s1*s2.lo.. */
+	mul	x22, x8, x9             /* s0*s1.lo */
+	adcs	x6, x6, x20             /* s1*s3.lo.. */
+	umulh	x20, x8, x9             /* s0*s1.hi */
+	adcs	x17, x17, x23           /* s2*s3.lo.. */
+	mul	x23, x8, x11            /* s0*s3.lo */
+	adcs	x7, x7, x21             /* s2*s3.hi.. */
+	umulh	x21, x8, x11            /* s0*s3.hi */
+	adcs	x5, x5, x3              /* s2*s4.hi.. */
+	mul	x3, x8, x13             /* s0*s5.lo */
+	adcs	x4, x4, x24             /* s3*s4.hi.. */
+	umulh	x24, x8, x13            /* s0*s5.hi */
+	adc	x25, x25, xzr           /* s3*s5.hi.. */
+	adds	x19, x19, x20           /* s0*s2.lo.. */
+	mul	x20, x10, x13           /* s2*s5.lo */
+	adcs	x1, x1, x23             /* s1*s2.lo.. */
+	umulh	x23, x10, x13           /* s2*s5.hi */
+	adcs	x6, x6, x21             /* s1*s3.lo.. */
 	mul	x21, x12, x13           /* s4*s5.lo */
-	adc	x24, x25, xzr           /* s2*s5.hi.. */
-	adds	x1, x1, x20             /* s1*s5.hi.. */
-	umulh	x20, x12, x13           /* s4*s5.hi */
-	adcs	x19, x24, x19           /* s2*s5.hi.. */
-	adc	x23, x23, xzr           /* s3*s5.hi.. */
-	adds	x19, x19, x22           /* s2*s5.hi.. */
-	adc	x22, x23, xzr
-	adds	x21, x22, x21           /* s3*s5.hi.. */
-	adc	x20, x20, xzr           /* s4*s5.hi.. */
-	adds	x17, x17, x17           /* s0*s1.lo.. */
+	adcs	x17, x17, x3            /* s2*s3.lo.. */
+	umulh	x3, x12, x13            /* s4*s5.hi */
+	adcs	x7, x7, x24             /* s2*s3.hi.. */
+	adcs	x5, x5, x20             /* s2*s4.hi.. */
+	adcs	x4, x4, x23             /* s3*s4.hi.. */
+	adcs	x20, x25, x21           /* s3*s5.hi.. */
+	adc	x3, x3, xzr             /* s4*s5.hi.. */
+	adds	x21, x22, x22           /* s0*s1.lo.. */
+	adcs	x19, x19, x19           /* s0*s2.lo.. */
+	adcs	x1, x1, x1              /* s1*s2.lo.. */
+	adcs	x6, x6, x6              /* s1*s3.lo.. */
+	adcs	x17, x17, x17           /* s2*s3.lo.. */
 	mul	x22, x8, x8             /* s0*s0.lo */
-	adcs	x7, x7, x7              /* s0*s2.lo.. */
+	adcs	x7, x7, x7              /* s2*s3.hi.. */
 	umulh	x8, x8, x8              /* s0*s0.hi */
-	adcs	x5, x5, x5              /* s0*s3.lo.. */
+	adcs	x5, x5, x5              /* s2*s4.hi.. */
 	mul	x23, x9, x9             /* s1*s1.lo */
-	adcs	x3, x3, x3              /* s0*s4.lo.. */
+	adcs	x4, x4, x4              /* s3*s4.hi.. */
 	umulh	x9, x9, x9              /* s1*s1.hi */
-	adcs	x6, x6, x6              /* s0*s5.lo.. */
+	adcs	x20, x20, x20           /* s3*s5.hi.. */
 	mul	x24, x10, x10           /* s2*s2.lo */
-	adcs	x4, x4, x4              /* s0*s5.hi.. */
+	adcs	x3, x3, x3              /* s4*s5.hi.. */
 	umulh	x10, x10, x10           /* s2*s2.hi */
-	adcs	x1, x1, x1              /* s1*s5.hi.. */
-	mul	x25, x11, x11           /* s3*s3.lo */
-	adcs	x19, x19, x19           /* s2*s5.hi.. */
-	adcs	x21, x21, x21           /* s3*s5.hi.. */
-	adcs	x20, x20, x20           /* s4*s5.hi.. */
+	cset	x25, cs                 /* %v80 */
+	adds	x8, x21, x8             /* s0*s1.lo.. */
+	mul	x21, x11, x11           /* s3*s3.lo */
+	adcs	x19, x19, x23           /* s0*s2.lo.. */
 	umulh	x11, x11, x11           /* s3*s3.hi */
-	cset	x26, cs                 /* %v84 */
-	adds	x8, x17, x8             /* s0*s1.lo.. */
-	adcs	x17, x7, x23            /* s0*s2.lo.. */
-	mul	x7, x12, x12            /* s4*s4.lo */
-	adcs	x9, x5, x9              /* s0*s3.lo.. */
+	mul	x23, x12, x12           /* s4*s4.lo */
+	adcs	x9, x1, x9              /* s1*s2.lo.. */
 	umulh	x12, x12, x12           /* s4*s4.hi */
-	mul	x5, x13, x13            /* s5*s5.lo */
-	adcs	x3, x3, x24             /* s0*s4.lo.. */
+	mul	x1, x13, x13            /* s5*s5.lo */
+	adcs	x6, x6, x24             /* s1*s3.lo.. */
 	umulh	x13, x13, x13           /* s5*s5.hi */
-	extr	x23, x8, x22, #32       /* (s0*s0.lo).high      q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adcs	x10, x6, x10            /* s0*s5.lo..           return reduced(a.value * a.value) */
-	adcs	x6, x4, x25             /* s0*s5.hi.. */
-	adcs	x11, x1, x11            /* s1*s5.hi.. */
-	adcs	x7, x19, x7             /* s2*s5.hi.. */
-	adcs	x12, x21, x12           /* s3*s5.hi.. */
-	adcs	x5, x20, x5             /* s4*s5.hi.. */
-	adc	x13, x26, x13           /* s5*s5.hi.. */
-	adds	x4, x22, x22, lsl #32   /* s0*s0.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x8, x8, x23             /* s0*s1.lo.. */
-	lsl	x1, x4, #32             /* s0*s0.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	adcs	x10, x17, x10           /* s2*s3.lo.. */
+	extr	x17, x8, x22, #32       /* (s0*s0.lo).high      q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adcs	x7, x7, x21             /* s2*s3.hi..           return reduced(a.value * a.value) */
+	adcs	x11, x5, x11            /* s2*s4.hi.. */
+	adcs	x5, x4, x23             /* s3*s4.hi.. */
+	adcs	x12, x20, x12           /* s3*s5.hi.. */
+	adcs	x4, x3, x1              /* s4*s5.hi.. */
+	adc	x13, x25, x13           /* s5*s5.hi.. */
+	adds	x3, x22, x22, lsl #32   /* s0*s0.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x8, x8, x17             /* s0*s1.lo.. */
+	lsl	x17, x3, #32            /* s0*s0.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
 	add	x8, x8, x22             /* s0*s1.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x19, x8, x4, #32        /* (s0*s0.lo..).high    less = q + (q << 128) + (q << 96) - (q << 32) */
+	extr	x1, x8, x3, #32         /* (s0*s0.lo..).high    less = q + (q << 128) + (q << 96) - (q << 32) */
 	lsr	x20, x8, #32            /* (s0*s1.lo..).high */
-	adds	x21, x8, x1             /* s0*s1.lo.. */
-	adcs	x22, x4, x19            /* s0*s0.lo.. */
+	adds	x21, x8, x17            /* s0*s1.lo.. */
+	adcs	x22, x3, x1             /* s0*s0.lo.. */
 	adcs	x23, x8, x20            /* s0*s1.lo.. */
-	cset	x24, cs                 /* %v118 */
-	subs	xzr, x4, x1
-	sbcs	xzr, x21, x19
-	sbcs	x1, x22, x20            /* s0*s0.lo.. */
-	sbcs	x19, x23, xzr           /* s0*s1.lo.. */
-	sbc	x20, x24, xzr           /* %v121 */
-	subs	x17, x17, x1            /* s0*s2.lo..           low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x9, x9, x19             /* s0*s3.lo.. */
-	sbcs	x3, x3, x20             /* s0*s4.lo.. */
+	cset	x24, cs                 /* %v114 */
+	subs	xzr, x3, x17
+	sbcs	xzr, x21, x1
+	sbcs	x17, x22, x20           /* s0*s0.lo.. */
+	sbcs	x1, x23, xzr            /* s0*s1.lo.. */
+	sbc	x20, x24, xzr           /* %v117 */
+	subs	x17, x19, x17           /* s0*s2.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x9, x9, x1              /* s1*s2.lo.. */
+	sbcs	x6, x6, x20             /* s1*s3.lo.. */
 	extr	x1, x9, x17, #32        /* (s0*s2.lo..).high    q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x10, x10, xzr           /* s0*s5.lo..           low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x4, x4, xzr             /* s0*s0.lo.. */
+	sbcs	x10, x10, xzr           /* s2*s3.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x3, x3, xzr             /* s0*s0.lo.. */
 	sbc	x8, x8, xzr             /* s0*s1.lo.. */
 	adds	x19, x17, x17, lsl #32  /* s0*s2.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x9, x9, x1              /* s0*s3.lo.. */
+	adc	x9, x9, x1              /* s1*s2.lo.. */
 	lsl	x1, x19, #32            /* s0*s2.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x9, x9, x17             /* s0*s3.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	add	x9, x9, x17             /* s1*s2.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	extr	x17, x9, x19, #32       /* (s0*s2.lo..).high    less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x20, x9, #32            /* (s0*s3.lo..).high */
-	adds	x21, x9, x1             /* s0*s3.lo.. */
+	lsr	x20, x9, #32            /* (s1*s2.lo..).high */
+	adds	x21, x9, x1             /* s1*s2.lo.. */
 	adcs	x22, x19, x17           /* s0*s2.lo.. */
-	adcs	x23, x9, x20            /* s0*s3.lo.. */
-	cset	x24, cs                 /* %v138 */
+	adcs	x23, x9, x20            /* s1*s2.lo.. */
+	cset	x24, cs                 /* %v134 */
 	subs	xzr, x19, x1
 	sbcs	xzr, x21, x17
 	sbcs	x17, x22, x20           /* s0*s2.lo.. */
-	sbcs	x1, x23, xzr            /* s0*s3.lo.. */
-	sbc	x20, x24, xzr           /* %v141 */
-	subs	x17, x3, x17            /* s0*s4.lo..           low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x10, x10, x1            /* s0*s5.lo.. */
-	sbcs	x4, x4, x20             /* s0*s0.lo.. */
-	extr	x3, x10, x17, #32       /* (s0*s4.lo..).high    q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x1, x23, xzr            /* s1*s2.lo.. */
+	sbc	x20, x24, xzr           /* %v137 */
+	subs	x17, x6, x17            /* s1*s3.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x10, x10, x1            /* s2*s3.lo.. */
+	sbcs	x6, x3, x20             /* s0*s0.lo.. */
+	extr	x3, x10, x17, #32       /* (s1*s3.lo..).high    q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	sbcs	x8, x8, xzr             /* s0*s1.lo..           low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x1, x19, xzr            /* s0*s2.lo.. */
-	sbc	x9, x9, xzr             /* s0*s3.lo.. */
-	adds	x19, x17, x17, lsl #32  /* s0*s4.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x10, x10, x3            /* s0*s5.lo.. */
-	lsl	x3, x19, #32            /* s0*s4.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x10, x10, x17           /* s0*s5.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x17, x10, x19, #32      /* (s0*s4.lo..).high    less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x20, x10, #32           /* (s0*s5.lo..).high */
-	adds	x21, x10, x3            /* s0*s5.lo.. */
-	adcs	x22, x19, x17           /* s0*s4.lo.. */
-	adcs	x23, x10, x20           /* s0*s5.lo.. */
-	cset	x24, cs                 /* %v158 */
+	sbc	x9, x9, xzr             /* s1*s2.lo.. */
+	adds	x19, x17, x17, lsl #32  /* s1*s3.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x10, x10, x3            /* s2*s3.lo.. */
+	lsl	x3, x19, #32            /* s1*s3.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x10, x10, x17           /* s2*s3.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x17, x10, x19, #32      /* (s1*s3.lo..).high    less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x20, x10, #32           /* (s2*s3.lo..).high */
+	adds	x21, x10, x3            /* s2*s3.lo.. */
+	adcs	x22, x19, x17           /* s1*s3.lo.. */
+	adcs	x23, x10, x20           /* s2*s3.lo.. */
+	cset	x24, cs                 /* %v154 */
 	subs	xzr, x19, x3
 	sbcs	xzr, x21, x17
-	sbcs	x17, x22, x20           /* s0*s4.lo.. */
-	sbcs	x3, x23, xzr            /* s0*s5.lo.. */
-	sbc	x20, x24, xzr           /* %v161 */
-	subs	x17, x4, x17            /* s0*s0.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x17, x22, x20           /* s1*s3.lo.. */
+	sbcs	x3, x23, xzr            /* s2*s3.lo.. */
+	sbc	x20, x24, xzr           /* %v157 */
+	subs	x17, x6, x17            /* s0*s0.lo..           low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x8, x8, x3              /* s0*s1.lo.. */
-	sbcs	x4, x1, x20             /* s0*s2.lo.. */
-	sbcs	x9, x9, xzr             /* s0*s3.lo.. */
-	sbcs	x3, x19, xzr            /* s0*s4.lo.. */
-	sbc	x10, x10, xzr           /* s0*s5.lo.. */
-	adds	x17, x17, x6            /* s0*s0.lo..           return (low + high).reduce_once(P) */
+	sbcs	x6, x1, x20             /* s0*s2.lo.. */
+	sbcs	x9, x9, xzr             /* s1*s2.lo.. */
+	sbcs	x3, x19, xzr            /* s1*s3.lo.. */
+	sbc	x10, x10, xzr           /* s2*s3.lo.. */
+	adds	x17, x17, x7            /* s0*s0.lo..           return (low + high).reduce_once(P) */
 	adcs	x11, x8, x11            /* s0*s1.lo.. */
-	adcs	x7, x4, x7              /* s0*s2.lo.. */
-	adcs	x12, x9, x12            /* s0*s3.lo.. */
-	adcs	x6, x3, x5              /* s0*s4.lo.. */
-	adcs	x13, x10, x13           /* s0*s5.lo.. */
-	cset	x8, cs                  /* %v174 */
+	adcs	x7, x6, x5              /* s0*s2.lo.. */
+	adcs	x12, x9, x12            /* s1*s2.lo.. */
+	adcs	x6, x3, x4              /* s1*s3.lo.. */
+	adcs	x13, x10, x13           /* s2*s3.lo.. */
+	cset	x8, cs                  /* %v170 */
 	subs	x9, x17, x14            /* s0*s0.lo.. */
 	sbcs	x10, x11, x15           /* s0*s1.lo.. */
 	sbcs	x5, x7, x16             /* s0*s2.lo.. */
-	adcs	x4, x12, xzr            /* s0*s3.lo.. */
-	adcs	x3, x6, xzr             /* s0*s4.lo.. */
-	adcs	x1, x13, xzr            /* s0*s5.lo.. */
+	adcs	x4, x12, xzr            /* s1*s2.lo.. */
+	adcs	x3, x6, xzr             /* s1*s3.lo.. */
+	adcs	x1, x13, xzr            /* s2*s3.lo.. */
 	sbcs	xzr, x8, xzr
-	csel	x8, x17, x9, cc         /* %v184 */
-	csel	x9, x11, x10, cc        /* %v185 */
-	csel	x10, x7, x5, cc         /* %v186 */
-	csel	x11, x12, x4, cc        /* %v187 */
-	csel	x12, x6, x3, cc         /* %v188 */
-	csel	x13, x13, x1, cc        /* %v189 */
+	csel	x8, x17, x9, cc         /* %v180 */
+	csel	x9, x11, x10, cc        /* %v181 */
+	csel	x10, x7, x5, cc         /* %v182 */
+	csel	x11, x12, x4, cc        /* %v183 */
+	csel	x12, x6, x3, cc         /* %v184 */
+	csel	x13, x13, x1, cc        /* %v185 */
 	sub	x2, x2, #1              /* n */
 	cbnz	x2, LOCAL(square_n_loop3)
 LOCAL(square_n_join2):
 	stp	x8, x9, [x0]            /*                      return repeat(n, sqr, a) */
 	stp	x10, x11, [x0, #16]
 	stp	x12, x13, [x0, #32]
-	ldp	x25, x26, [sp, #48]     /* restore */
+	ldr	x25, [sp, #48]          /* restore */
 	.cfi_restore x25
-	.cfi_restore x26
 	ldp	x23, x24, [sp, #32]     /* restore */
 	.cfi_restore x23
 	.cfi_restore x24

@@ -372,8 +372,8 @@ SYMBOL(p448_7x64_mul):
  * out     out: limbs below 2^64, the value below p
  * args    out in x0, a in x1
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23
- * stack   48 bytes
+ * saves   x19 x20 x21 x22 x23 x24 x25
+ * stack   64 bytes
  */
 	.globl	SYMBOL(p448_7x64_sqr)
 	HIDDEN(p448_7x64_sqr)
@@ -382,200 +382,201 @@ SYMBOL(p448_7x64_mul):
 SYMBOL(p448_7x64_sqr):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-48]!   /* save */
-	.cfi_def_cfa_offset 48
-	.cfi_offset x19, -48
-	.cfi_offset x20, -40
+	stp	x19, x20, [sp, #-64]!   /* save */
+	.cfi_def_cfa_offset 64
+	.cfi_offset x19, -64
+	.cfi_offset x20, -56
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -32
-	.cfi_offset x22, -24
-	str	x23, [sp, #32]          /* save */
-	.cfi_offset x23, -16
-	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
-	ldp	x7, x6, [x1, #32]       /* x7=a[4] x6=a[5] */
-	ldr	x19, [x1, #48]          /* a[6] */
-	mul	x10, x8, x9             /* a[0]*a[1].lo         return reduced(x * x) */
-	umulh	x11, x8, x9             /* a[0]*a[1].hi */
-	mul	x14, x8, x12            /* a[0]*a[2].lo */
-	umulh	x15, x8, x12            /* a[0]*a[2].hi */
-	mul	x16, x8, x13            /* a[0]*a[3].lo */
-	umulh	x17, x8, x13            /* a[0]*a[3].hi */
-	mul	x5, x8, x7              /* a[0]*a[4].lo */
-	umulh	x4, x8, x7              /* a[0]*a[4].hi */
-	mul	x3, x8, x6              /* a[0]*a[5].lo */
-	umulh	x2, x8, x6              /* a[0]*a[5].hi */
-	mul	x20, x8, x19            /* a[0]*a[6].lo */
-	umulh	x1, x8, x19             /* a[0]*a[6].hi */
-	mul	x21, x9, x12            /* a[1]*a[2].lo */
-	adds	x11, x14, x11           /* a[0]*a[2].lo.. */
-	umulh	x14, x9, x12            /* a[1]*a[2].hi */
-	adcs	x15, x16, x15           /* a[0]*a[3].lo.. */
-	mul	x16, x9, x13            /* a[1]*a[3].lo */
-	adcs	x17, x5, x17            /* a[0]*a[4].lo.. */
-	umulh	x5, x9, x13             /* a[1]*a[3].hi */
-	adcs	x4, x3, x4              /* a[0]*a[5].lo.. */
-	mul	x3, x9, x7              /* a[1]*a[4].lo */
-	adcs	x2, x20, x2             /* a[0]*a[6].lo.. */
-	umulh	x20, x9, x7             /* a[1]*a[4].hi */
-	adc	x1, x1, xzr             /* a[0]*a[6].hi.. */
-	adds	x15, x15, x21           /* a[0]*a[3].lo.. */
-	mul	x21, x9, x6             /* a[1]*a[5].lo */
-	adcs	x16, x17, x16           /* a[0]*a[4].lo.. */
-	umulh	x17, x9, x6             /* a[1]*a[5].hi */
-	adcs	x4, x4, x3              /* a[0]*a[5].lo.. */
-	mul	x3, x9, x19             /* a[1]*a[6].lo */
-	adcs	x2, x2, x21             /* a[0]*a[6].lo.. */
-	umulh	x21, x9, x19            /* a[1]*a[6].hi */
-	adcs	x3, x1, x3              /* a[0]*a[6].hi.. */
-	mul	x1, x12, x13            /* a[2]*a[3].lo */
-	adc	x21, x21, xzr           /* a[1]*a[6].hi.. */
-	adds	x14, x16, x14           /* a[0]*a[4].lo.. */
-	umulh	x16, x12, x13           /* a[2]*a[3].hi */
-	adcs	x5, x4, x5              /* a[0]*a[5].lo.. */
-	mul	x4, x12, x7             /* a[2]*a[4].lo */
-	adcs	x2, x2, x20             /* a[0]*a[6].lo.. */
-	umulh	x20, x12, x7            /* a[2]*a[4].hi */
-	adcs	x17, x3, x17            /* a[0]*a[6].hi.. */
-	mul	x3, x12, x6             /* a[2]*a[5].lo */
-	adc	x21, x21, xzr           /* a[1]*a[6].hi.. */
-	adds	x5, x5, x1              /* a[0]*a[5].lo.. */
-	umulh	x1, x12, x6             /* a[2]*a[5].hi */
-	adcs	x4, x2, x4              /* a[0]*a[6].lo.. */
-	mul	x2, x12, x19            /* a[2]*a[6].lo */
-	adcs	x17, x17, x3            /* a[0]*a[6].hi.. */
-	umulh	x3, x12, x19            /* a[2]*a[6].hi */
-	adcs	x2, x21, x2             /* a[1]*a[6].hi.. */
-	mul	x21, x13, x7            /* a[3]*a[4].lo */
-	adc	x3, x3, xzr             /* a[2]*a[6].hi.. */
-	adds	x16, x4, x16            /* a[0]*a[6].lo.. */
-	umulh	x4, x13, x7             /* a[3]*a[4].hi */
-	adcs	x17, x17, x20           /* a[0]*a[6].hi.. */
-	mul	x20, x13, x6            /* a[3]*a[5].lo */
-	adcs	x2, x2, x1              /* a[1]*a[6].hi.. */
-	umulh	x1, x13, x6             /* a[3]*a[5].hi */
-	adc	x3, x3, xzr             /* a[2]*a[6].hi.. */
-	adds	x17, x17, x21           /* a[0]*a[6].hi.. */
-	mul	x21, x13, x19           /* a[3]*a[6].lo */
-	adcs	x2, x2, x20             /* a[1]*a[6].hi.. */
-	umulh	x20, x13, x19           /* a[3]*a[6].hi */
-	adcs	x3, x3, x21             /* a[2]*a[6].hi.. */
-	mul	x21, x7, x6             /* a[4]*a[5].lo */
-	adc	x20, x20, xzr           /* a[3]*a[6].hi.. */
-	adds	x4, x2, x4              /* a[1]*a[6].hi.. */
-	umulh	x2, x7, x6              /* a[4]*a[5].hi */
-	adcs	x3, x3, x1              /* a[2]*a[6].hi.. */
-	mul	x1, x7, x19             /* a[4]*a[6].lo */
-	adc	x20, x20, xzr           /* a[3]*a[6].hi.. */
-	adds	x3, x3, x21             /* a[2]*a[6].hi.. */
-	umulh	x21, x7, x19            /* a[4]*a[6].hi */
-	adcs	x1, x20, x1             /* a[3]*a[6].hi.. */
-	mul	x20, x6, x19            /* a[5]*a[6].lo */
-	adc	x21, x21, xzr           /* a[4]*a[6].hi.. */
-	adds	x2, x1, x2              /* a[3]*a[6].hi.. */
-	umulh	x1, x6, x19             /* a[5]*a[6].hi */
-	adc	x21, x21, xzr
-	adds	x20, x21, x20           /* a[4]*a[6].hi.. */
-	adc	x1, x1, xzr             /* a[5]*a[6].hi.. */
-	adds	x10, x10, x10           /* a[0]*a[1].lo.. */
-	adcs	x11, x11, x11           /* a[0]*a[2].lo.. */
-	adcs	x15, x15, x15           /* a[0]*a[3].lo.. */
-	mul	x21, x8, x8             /* a[0]*a[0].lo */
-	adcs	x14, x14, x14           /* a[0]*a[4].lo.. */
-	adcs	x5, x5, x5              /* a[0]*a[5].lo.. */
-	adcs	x16, x16, x16           /* a[0]*a[6].lo.. */
-	adcs	x17, x17, x17           /* a[0]*a[6].hi.. */
-	adcs	x4, x4, x4              /* a[1]*a[6].hi.. */
-	adcs	x3, x3, x3              /* a[2]*a[6].hi.. */
-	adcs	x2, x2, x2              /* a[3]*a[6].hi.. */
-	adcs	x20, x20, x20           /* a[4]*a[6].hi.. */
-	adcs	x1, x1, x1              /* a[5]*a[6].hi.. */
-	umulh	x8, x8, x8              /* a[0]*a[0].hi */
-	cset	x22, cs                 /* %v104 */
-	mul	x23, x9, x9             /* a[1]*a[1].lo */
-	umulh	x9, x9, x9              /* a[1]*a[1].hi */
-	adds	x8, x10, x8             /* a[0]*a[1].lo.. */
-	mul	x10, x12, x12           /* a[2]*a[2].lo */
-	adcs	x11, x11, x23           /* a[0]*a[2].lo.. */
-	umulh	x12, x12, x12           /* a[2]*a[2].hi */
-	adcs	x9, x15, x9             /* a[0]*a[3].lo.. */
-	mul	x15, x13, x13           /* a[3]*a[3].lo */
-	adcs	x10, x14, x10           /* a[0]*a[4].lo.. */
-	umulh	x13, x13, x13           /* a[3]*a[3].hi */
-	adcs	x12, x5, x12            /* a[0]*a[5].lo.. */
-	mul	x14, x7, x7             /* a[4]*a[4].lo */
-	adcs	x15, x16, x15           /* a[0]*a[6].lo.. */
-	umulh	x16, x7, x7             /* a[4]*a[4].hi */
-	mul	x7, x6, x6              /* a[5]*a[5].lo */
-	adcs	x13, x17, x13           /* a[0]*a[6].hi.. */
-	umulh	x17, x6, x6             /* a[5]*a[5].hi */
-	mul	x6, x19, x19            /* a[6]*a[6].lo */
-	adcs	x14, x4, x14            /* a[1]*a[6].hi.. */
-	umulh	x5, x19, x19            /* a[6]*a[6].hi */
-	adcs	x16, x3, x16            /* a[2]*a[6].hi.. */
-	adcs	x7, x2, x7              /* a[3]*a[6].hi.. */
-	adcs	x17, x20, x17           /* a[4]*a[6].hi.. */
-	adcs	x6, x1, x6              /* a[5]*a[6].hi.. */
-	extr	x4, x17, x7, #32        /* (a[3]*a[6].hi..).high upper = high.split(224)[1] */
-	adc	x5, x22, x5             /* a[6]*a[6].hi..       return reduced(x * x) */
-	extr	x3, x6, x17, #32        /* (a[4]*a[6].hi..).high upper = high.split(224)[1] */
-	adds	x2, x21, x13            /* a[0]*a[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	lsl	x1, x13, #32            /* a[0]*a[6].hi..<< */
-	extr	x19, x5, x6, #32        /* (a[5]*a[6].hi..).high upper = high.split(224)[1] */
-	adcs	x8, x8, x14             /* a[0]*a[1].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	extr	x13, x14, x13, #32      /* (a[0]*a[6].hi..).high */
-	extr	x14, x16, x14, #32      /* (a[1]*a[6].hi..).high */
-	adcs	x11, x11, x16           /* a[0]*a[2].lo.. */
-	extr	x16, x7, x16, #32       /* (a[2]*a[6].hi..).high */
-	add	x1, x1, x5, lsr #32     /* (a[6]*a[6].hi..).high.. */
-	adcs	x9, x9, x7              /* a[0]*a[3].lo.. */
-	adcs	x10, x10, x17           /* a[0]*a[4].lo.. */
-	adcs	x12, x12, x6            /* a[0]*a[5].lo.. */
-	adcs	x15, x15, x5            /* a[0]*a[6].lo.. */
-	and	x7, x7, #0xffffffff00000000 /* (a[3]*a[6].hi..).low */
-	cset	x20, cs                 /* %v147 */
-	adds	x4, x2, x4              /* a[0]*a[0].lo.. */
-	adcs	x8, x8, x3              /* a[0]*a[1].lo.. */
-	adcs	x11, x11, x19           /* a[0]*a[2].lo.. */
-	adcs	x9, x9, x1              /* a[0]*a[3].lo.. */
-	adcs	x10, x10, x13           /* a[0]*a[4].lo.. */
-	adcs	x12, x12, x14           /* a[0]*a[5].lo.. */
-	adcs	x13, x15, x16           /* a[0]*a[6].lo.. */
-	adc	x14, x20, xzr           /* %v155 */
-	adds	x9, x9, x7              /* a[0]*a[3].lo.. */
-	adcs	x10, x10, x17           /* a[0]*a[4].lo.. */
-	adcs	x12, x12, x6            /* a[0]*a[5].lo.. */
-	adcs	x13, x13, x5            /* a[0]*a[6].lo.. */
-	adc	x14, x14, xzr
-	add	x14, x14, #1            /* %v162                q = q + 1 */
-	lsl	x15, x14, #32           /* %v163                more, carry = (rest + (q + (q << 224))).split(448) */
-	adds	x14, x4, x14            /* a[0]*a[0].lo.. */
-	adcs	x8, x8, xzr             /* a[0]*a[1].lo.. */
-	adcs	x11, x11, xzr           /* a[0]*a[2].lo.. */
-	adcs	x9, x9, x15             /* a[0]*a[3].lo.. */
-	adcs	x10, x10, xzr           /* a[0]*a[4].lo.. */
-	adcs	x12, x12, xzr           /* a[0]*a[5].lo.. */
-	adcs	x13, x13, xzr           /* a[0]*a[6].lo.. */
-	csetm	x15, cc                 /* %v171                return more - pick(carry, 0, EXCESS) */
-	cset	x16, cc                 /* %v172 */
-	and	x15, x15, #0x100000000  /* %v173 */
-	subs	x14, x14, x16           /* a[0]*a[0].lo.. */
-	sbcs	x8, x8, xzr             /* a[0]*a[1].lo.. */
-	sbcs	x11, x11, xzr           /* a[0]*a[2].lo.. */
-	stp	x14, x8, [x0]           /*                      def sqr(a: loose) -> canonical: */
-	sbcs	x8, x9, x15             /* a[0]*a[3].lo..       return more - pick(carry, 0, EXCESS) */
-	sbcs	x9, x10, xzr            /* a[0]*a[4].lo.. */
-	stp	x11, x8, [x0, #16]      /*                      def sqr(a: loose) -> canonical: */
-	sbcs	x8, x12, xzr            /* a[0]*a[5].lo..       return more - pick(carry, 0, EXCESS) */
-	sbc	x10, x13, xzr           /* a[0]*a[6].lo.. */
+	.cfi_offset x21, -48
+	.cfi_offset x22, -40
+	stp	x23, x24, [sp, #32]     /* save */
+	.cfi_offset x23, -32
+	.cfi_offset x24, -24
+	str	x25, [sp, #48]          /* save */
+	.cfi_offset x25, -16
+	ldp	x8, x9, [x1, #16]       /* x8=a[2] x9=a[3] */
+	ldp	x10, x11, [x1, #32]     /* x10=a[4] x11=a[5] */
+	ldp	x6, x7, [x1]            /* x6=a[0] x7=a[1] */
+	mul	x12, x8, x10            /* a[2]*a[4].lo         return reduced(x * x) */
+	umulh	x13, x8, x10            /* a[2]*a[4].hi */
+	mul	x14, x8, x9             /* a[2]*a[3].lo */
+	umulh	x15, x8, x9             /* a[2]*a[3].hi */
+	mul	x16, x9, x10            /* a[3]*a[4].lo */
+	umulh	x17, x9, x10            /* a[3]*a[4].hi */
+	mul	x5, x7, x9              /* a[1]*a[3].lo */
+	umulh	x4, x7, x9              /* a[1]*a[3].hi */
+	mul	x3, x7, x11             /* a[1]*a[5].lo */
+	umulh	x2, x7, x11             /* a[1]*a[5].hi */
+	adds	x12, x12, x15           /* a[2]*a[4].lo.. */
+	mul	x15, x9, x11            /* a[3]*a[5].lo */
+	adcs	x13, x13, x16           /* a[2]*a[4].hi.. */
+	umulh	x16, x9, x11            /* a[3]*a[5].hi */
+	adc	x17, x17, xzr           /* a[3]*a[4].hi.. */
+	adds	x14, x14, x4            /* a[2]*a[3].lo.. */
+	mul	x4, x7, x8              /* a[1]*a[2].lo */
+	umulh	x19, x7, x8             /* a[1]*a[2].hi */
+	adcs	x12, x12, x3            /* a[2]*a[4].lo.. */
+	mul	x3, x7, x10             /* a[1]*a[4].lo */
+	umulh	x20, x7, x10            /* a[1]*a[4].hi */
+	adcs	x13, x13, x2            /* a[2]*a[4].hi.. */
+	mul	x2, x8, x11             /* a[2]*a[5].lo */
+	adcs	x15, x17, x15           /* a[3]*a[4].hi.. */
+	umulh	x17, x8, x11            /* a[2]*a[5].hi */
+	adc	x16, x16, xzr           /* a[3]*a[5].hi.. */
+	mul	x21, x10, x11           /* a[4]*a[5].lo */
+	umulh	x22, x10, x11           /* a[4]*a[5].hi */
+	adds	x5, x5, x19             /* a[1]*a[3].lo.. */
+	mul	x19, x6, x8             /* a[0]*a[2].lo */
+	adcs	x14, x14, x3            /* a[2]*a[3].lo.. */
+	umulh	x3, x6, x8              /* a[0]*a[2].hi */
+	adcs	x12, x12, x20           /* a[2]*a[4].lo.. */
+	mul	x20, x6, x10            /* a[0]*a[4].lo */
+	adcs	x13, x13, x2            /* a[2]*a[4].hi.. */
+	umulh	x2, x6, x10             /* a[0]*a[4].hi */
+	adcs	x15, x15, x17           /* a[3]*a[4].hi.. */
+	ldr	x17, [x1, #48]          /* a[6] */
+	mul	x23, x6, x17            /* a[0]*a[6].lo */
+	adcs	x16, x16, x21           /* a[3]*a[5].hi.. */
+	adc	x1, x22, xzr            /* a[4]*a[5].hi.. */
+	adds	x4, x4, x3              /* a[1]*a[2].lo.. */
+	umulh	x3, x6, x17             /* a[0]*a[6].hi */
+	adcs	x5, x5, x20             /* a[1]*a[3].lo.. */
+	mul	x20, x8, x17            /* a[2]*a[6].lo */
+	adcs	x14, x14, x2            /* a[2]*a[3].lo.. */
+	umulh	x2, x8, x17             /* a[2]*a[6].hi */
+	adcs	x12, x12, x23           /* a[2]*a[4].lo.. */
+	mul	x21, x10, x17           /* a[4]*a[6].lo */
+	adcs	x13, x13, x3            /* a[2]*a[4].hi.. */
+	umulh	x3, x10, x17            /* a[4]*a[6].hi */
+	adcs	x15, x15, x20           /* a[3]*a[4].hi.. */
+	mul	x20, x6, x7             /* a[0]*a[1].lo */
+	adcs	x16, x16, x2            /* a[3]*a[5].hi.. */
+	umulh	x2, x6, x7              /* a[0]*a[1].hi */
+	adcs	x1, x1, x21             /* a[4]*a[5].hi.. */
+	mul	x21, x6, x9             /* a[0]*a[3].lo */
+	adc	x3, x3, xzr             /* a[4]*a[6].hi.. */
+	umulh	x22, x6, x9             /* a[0]*a[3].hi */
+	mul	x23, x6, x11            /* a[0]*a[5].lo */
+	umulh	x24, x6, x11            /* a[0]*a[5].hi */
+	adds	x2, x19, x2             /* a[0]*a[2].lo.. */
+	mul	x19, x7, x17            /* a[1]*a[6].lo */
+	adcs	x4, x4, x21             /* a[1]*a[2].lo.. */
+	umulh	x21, x7, x17            /* a[1]*a[6].hi */
+	adcs	x5, x5, x22             /* a[1]*a[3].lo.. */
+	mul	x22, x9, x17            /* a[3]*a[6].lo */
+	adcs	x14, x14, x23           /* a[2]*a[3].lo.. */
+	umulh	x23, x9, x17            /* a[3]*a[6].hi */
+	adcs	x12, x12, x24           /* a[2]*a[4].lo.. */
+	mul	x24, x11, x17           /* a[5]*a[6].lo */
+	adcs	x13, x13, x19           /* a[2]*a[4].hi.. */
+	umulh	x19, x11, x17           /* a[5]*a[6].hi */
+	adcs	x15, x15, x21           /* a[3]*a[4].hi.. */
+	adcs	x16, x16, x22           /* a[3]*a[5].hi.. */
+	adcs	x1, x1, x23             /* a[4]*a[5].hi.. */
+	adcs	x3, x3, x24             /* a[4]*a[6].hi.. */
+	adc	x19, x19, xzr           /* a[5]*a[6].hi.. */
+	adds	x20, x20, x20           /* a[0]*a[1].lo.. */
+	adcs	x2, x2, x2              /* a[0]*a[2].lo.. */
+	adcs	x4, x4, x4              /* a[1]*a[2].lo.. */
+	adcs	x5, x5, x5              /* a[1]*a[3].lo.. */
+	adcs	x14, x14, x14           /* a[2]*a[3].lo.. */
+	adcs	x12, x12, x12           /* a[2]*a[4].lo.. */
+	adcs	x13, x13, x13           /* a[2]*a[4].hi.. */
+	mul	x21, x6, x6             /* a[0]*a[0].lo */
+	adcs	x15, x15, x15           /* a[3]*a[4].hi.. */
+	adcs	x16, x16, x16           /* a[3]*a[5].hi.. */
+	adcs	x1, x1, x1              /* a[4]*a[5].hi.. */
+	adcs	x3, x3, x3              /* a[4]*a[6].hi.. */
+	adcs	x19, x19, x19           /* a[5]*a[6].hi.. */
+	umulh	x6, x6, x6              /* a[0]*a[0].hi */
+	cset	x22, cs                 /* %v99 */
+	mul	x23, x7, x7             /* a[1]*a[1].lo */
+	umulh	x7, x7, x7              /* a[1]*a[1].hi */
+	mul	x24, x8, x8             /* a[2]*a[2].lo */
+	umulh	x8, x8, x8              /* a[2]*a[2].hi */
+	mul	x25, x9, x9             /* a[3]*a[3].lo */
+	umulh	x9, x9, x9              /* a[3]*a[3].hi */
+	adds	x6, x20, x6             /* a[0]*a[1].lo.. */
+	mul	x20, x10, x10           /* a[4]*a[4].lo */
+	adcs	x2, x2, x23             /* a[0]*a[2].lo.. */
+	umulh	x10, x10, x10           /* a[4]*a[4].hi */
+	adcs	x7, x4, x7              /* a[1]*a[2].lo.. */
+	mul	x4, x11, x11            /* a[5]*a[5].lo */
+	adcs	x5, x5, x24             /* a[1]*a[3].lo.. */
+	umulh	x11, x11, x11           /* a[5]*a[5].hi */
+	adcs	x8, x14, x8             /* a[2]*a[3].lo.. */
+	mul	x14, x17, x17           /* a[6]*a[6].lo */
+	adcs	x12, x12, x25           /* a[2]*a[4].lo.. */
+	umulh	x17, x17, x17           /* a[6]*a[6].hi */
+	adcs	x9, x13, x9             /* a[2]*a[4].hi.. */
+	adcs	x13, x15, x20           /* a[3]*a[4].hi.. */
+	adcs	x10, x16, x10           /* a[3]*a[5].hi.. */
+	adcs	x15, x1, x4             /* a[4]*a[5].hi.. */
+	adcs	x11, x3, x11            /* a[4]*a[6].hi.. */
+	adcs	x14, x19, x14           /* a[5]*a[6].hi.. */
+	extr	x16, x11, x15, #32      /* (a[4]*a[5].hi..).high upper = high.split(224)[1] */
+	adc	x17, x22, x17           /* a[6]*a[6].hi..       return reduced(x * x) */
+	extr	x4, x14, x11, #32       /* (a[4]*a[6].hi..).high upper = high.split(224)[1] */
+	adds	x3, x21, x9             /* a[0]*a[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	extr	x1, x17, x14, #32       /* (a[5]*a[6].hi..).high upper = high.split(224)[1] */
+	adcs	x6, x6, x13             /* a[0]*a[1].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	lsl	x19, x9, #32            /* a[2]*a[4].hi..<< */
+	extr	x9, x13, x9, #32        /* (a[2]*a[4].hi..).high */
+	adcs	x2, x2, x10             /* a[0]*a[2].lo.. */
+	extr	x13, x10, x13, #32      /* (a[3]*a[4].hi..).high */
+	adcs	x7, x7, x15             /* a[1]*a[2].lo.. */
+	extr	x10, x15, x10, #32      /* (a[3]*a[5].hi..).high */
+	adcs	x5, x5, x11             /* a[1]*a[3].lo.. */
+	add	x19, x19, x17, lsr #32  /* (a[6]*a[6].hi..).high.. */
+	adcs	x8, x8, x14             /* a[2]*a[3].lo.. */
+	adcs	x12, x12, x17           /* a[2]*a[4].lo.. */
+	cset	x20, cs                 /* %v142 */
+	adds	x16, x3, x16            /* a[0]*a[0].lo.. */
+	adcs	x6, x6, x4              /* a[0]*a[1].lo.. */
+	and	x15, x15, #0xffffffff00000000 /* (a[4]*a[5].hi..).low */
+	adcs	x4, x2, x1              /* a[0]*a[2].lo.. */
+	adcs	x7, x7, x19             /* a[1]*a[2].lo.. */
+	adcs	x9, x5, x9              /* a[1]*a[3].lo.. */
+	adcs	x8, x8, x13             /* a[2]*a[3].lo.. */
+	adcs	x10, x12, x10           /* a[2]*a[4].lo.. */
+	adc	x12, x20, xzr           /* %v150 */
+	adds	x13, x7, x15            /* a[1]*a[2].lo.. */
+	adcs	x9, x9, x11             /* a[1]*a[3].lo.. */
+	adcs	x8, x8, x14             /* a[2]*a[3].lo.. */
+	adcs	x10, x10, x17           /* a[2]*a[4].lo.. */
+	adc	x11, x12, xzr
+	add	x11, x11, #1            /* %v157                q = q + 1 */
+	lsl	x12, x11, #32           /* %v158                more, carry = (rest + (q + (q << 224))).split(448) */
+	adds	x11, x16, x11           /* a[0]*a[0].lo.. */
+	adcs	x14, x6, xzr            /* a[0]*a[1].lo.. */
+	adcs	x15, x4, xzr            /* a[0]*a[2].lo.. */
+	adcs	x12, x13, x12           /* a[1]*a[2].lo.. */
+	adcs	x9, x9, xzr             /* a[1]*a[3].lo.. */
+	adcs	x8, x8, xzr             /* a[2]*a[3].lo.. */
+	adcs	x10, x10, xzr           /* a[2]*a[4].lo.. */
+	csetm	x13, cc                 /* %v166                return more - pick(carry, 0, EXCESS) */
+	cset	x16, cc                 /* %v167 */
+	and	x13, x13, #0x100000000  /* %v168 */
+	subs	x11, x11, x16           /* a[0]*a[0].lo.. */
+	sbcs	x14, x14, xzr           /* a[0]*a[1].lo.. */
+	sbcs	x15, x15, xzr           /* a[0]*a[2].lo.. */
+	stp	x11, x14, [x0]          /*                      def sqr(a: loose) -> canonical: */
+	sbcs	x11, x12, x13           /* a[1]*a[2].lo..       return more - pick(carry, 0, EXCESS) */
+	sbcs	x9, x9, xzr             /* a[1]*a[3].lo.. */
+	stp	x15, x11, [x0, #16]     /*                      def sqr(a: loose) -> canonical: */
+	sbcs	x8, x8, xzr             /* a[2]*a[3].lo..       return more - pick(carry, 0, EXCESS) */
+	sbc	x10, x10, xzr           /* a[2]*a[4].lo.. */
 	stp	x9, x8, [x0, #32]       /*                      def sqr(a: loose) -> canonical: */
 	str	x10, [x0, #48]
-	ldr	x23, [sp, #32]          /* restore */
+	ldr	x25, [sp, #48]          /* restore */
+	.cfi_restore x25
+	ldp	x23, x24, [sp, #32]     /* restore */
 	.cfi_restore x23
+	.cfi_restore x24
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #48     /* restore */
+	ldp	x19, x20, [sp], #64     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -640,8 +641,8 @@ SYMBOL(p448_7x64_canon):
  * out     out: limbs below 2^64, the value below p
  * args    out in x0, a in x1, n in x2
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24
- * stack   48 bytes
+ * saves   x19 x20 x21 x22 x23 x24 x25 x26
+ * stack   64 bytes
  */
 	.globl	SYMBOL(p448_7x64_square_n)
 	HIDDEN(p448_7x64_square_n)
@@ -650,193 +651,191 @@ SYMBOL(p448_7x64_canon):
 SYMBOL(p448_7x64_square_n):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-48]!   /* save */
-	.cfi_def_cfa_offset 48
-	.cfi_offset x19, -48
-	.cfi_offset x20, -40
+	stp	x19, x20, [sp, #-64]!   /* save */
+	.cfi_def_cfa_offset 64
+	.cfi_offset x19, -64
+	.cfi_offset x20, -56
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -32
-	.cfi_offset x22, -24
+	.cfi_offset x21, -48
+	.cfi_offset x22, -40
 	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -16
-	.cfi_offset x24, -8
+	.cfi_offset x23, -32
+	.cfi_offset x24, -24
+	stp	x25, x26, [sp, #48]     /* save */
+	.cfi_offset x25, -16
+	.cfi_offset x26, -8
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
 	ldp	x12, x13, [x1, #32]     /* x12=a[4] x13=a[5] */
 	ldr	x14, [x1, #48]          /* a[6] */
 	cbz	x2, LOCAL(square_n_none)
 LOCAL(square_n_loop3):
-	mul	x15, x8, x9             /* s0*s1.lo             return reduced(x * x) */
-	umulh	x16, x8, x9             /* s0*s1.hi */
-	mul	x17, x8, x10            /* s0*s2.lo */
-	umulh	x7, x8, x10             /* s0*s2.hi */
-	mul	x6, x8, x11             /* s0*s3.lo */
-	umulh	x5, x8, x11             /* s0*s3.hi */
-	mul	x4, x8, x12             /* s0*s4.lo */
-	umulh	x3, x8, x12             /* s0*s4.hi */
-	mul	x1, x8, x13             /* s0*s5.lo */
-	umulh	x19, x8, x13            /* s0*s5.hi */
-	mul	x20, x8, x14            /* s0*s6.lo */
-	umulh	x21, x8, x14            /* s0*s6.hi */
-	mul	x22, x9, x10            /* s1*s2.lo */
-	adds	x16, x17, x16           /* s0*s2.lo.. */
-	umulh	x17, x9, x10            /* s1*s2.hi */
-	adcs	x7, x6, x7              /* s0*s3.lo.. */
-	mul	x6, x9, x11             /* s1*s3.lo */
-	adcs	x5, x4, x5              /* s0*s4.lo.. */
-	umulh	x4, x9, x11             /* s1*s3.hi */
-	adcs	x3, x1, x3              /* s0*s5.lo.. */
+	mul	x15, x10, x12           /* s2*s4.lo             return reduced(x * x) */
+	umulh	x16, x10, x12           /* s2*s4.hi */
+	mul	x17, x10, x11           /* s2*s3.lo */
+	umulh	x7, x10, x11            /* s2*s3.hi */
+	mul	x6, x11, x12            /* s3*s4.lo */
+	umulh	x5, x11, x12            /* s3*s4.hi */
+	mul	x4, x9, x11             /* s1*s3.lo */
+	umulh	x3, x9, x11             /* s1*s3.hi */
+	mul	x1, x9, x13             /* s1*s5.lo */
+	umulh	x19, x9, x13            /* s1*s5.hi */
+	adds	x15, x15, x7            /* s2*s4.lo.. */
+	mul	x7, x11, x13            /* s3*s5.lo */
+	adcs	x16, x16, x6            /* s2*s4.hi.. */
+	umulh	x6, x11, x13            /* s3*s5.hi */
+	adc	x5, x5, xzr             /* s3*s4.hi.. */
+	adds	x17, x17, x3            /* s2*s3.lo.. */
+	mul	x3, x9, x10             /* s1*s2.lo */
+	umulh	x20, x9, x10            /* s1*s2.hi */
+	adcs	x15, x15, x1            /* s2*s4.lo.. */
 	mul	x1, x9, x12             /* s1*s4.lo */
-	adcs	x19, x20, x19           /* s0*s6.lo.. */
-	umulh	x20, x9, x12            /* s1*s4.hi */
-	adc	x21, x21, xzr           /* s0*s6.hi.. */
-	adds	x7, x7, x22             /* s0*s3.lo.. */
-	mul	x22, x9, x13            /* s1*s5.lo */
-	adcs	x6, x5, x6              /* s0*s4.lo.. */
-	umulh	x5, x9, x13             /* s1*s5.hi */
-	adcs	x3, x3, x1              /* s0*s5.lo.. */
-	mul	x1, x9, x14             /* s1*s6.lo */
-	adcs	x19, x19, x22           /* s0*s6.lo.. */
-	umulh	x22, x9, x14            /* s1*s6.hi */
-	adcs	x1, x21, x1             /* s0*s6.hi.. */
-	mul	x21, x10, x11           /* s2*s3.lo */
-	adc	x22, x22, xzr           /* s1*s6.hi.. */
-	adds	x17, x6, x17            /* s0*s4.lo.. */
-	umulh	x6, x10, x11            /* s2*s3.hi */
-	adcs	x4, x3, x4              /* s0*s5.lo.. */
-	mul	x3, x10, x12            /* s2*s4.lo */
-	adcs	x19, x19, x20           /* s0*s6.lo.. */
-	umulh	x20, x10, x12           /* s2*s4.hi */
-	adcs	x5, x1, x5              /* s0*s6.hi.. */
-	mul	x1, x10, x13            /* s2*s5.lo */
-	adc	x22, x22, xzr           /* s1*s6.hi.. */
-	adds	x4, x4, x21             /* s0*s5.lo.. */
-	umulh	x21, x10, x13           /* s2*s5.hi */
-	adcs	x3, x19, x3             /* s0*s6.lo.. */
-	mul	x19, x10, x14           /* s2*s6.lo */
-	adcs	x5, x5, x1              /* s0*s6.hi.. */
-	umulh	x1, x10, x14            /* s2*s6.hi */
-	adcs	x19, x22, x19           /* s1*s6.hi.. */
-	mul	x22, x11, x12           /* s3*s4.lo */
-	adc	x1, x1, xzr             /* s2*s6.hi.. */
-	adds	x6, x3, x6              /* s0*s6.lo.. */
-	umulh	x3, x11, x12            /* s3*s4.hi */
-	adcs	x5, x5, x20             /* s0*s6.hi.. */
-	mul	x20, x11, x13           /* s3*s5.lo */
-	adcs	x19, x19, x21           /* s1*s6.hi.. */
-	umulh	x21, x11, x13           /* s3*s5.hi */
-	adc	x1, x1, xzr             /* s2*s6.hi.. */
-	adds	x5, x5, x22             /* s0*s6.hi.. */
-	mul	x22, x11, x14           /* s3*s6.lo */
-	adcs	x19, x19, x20           /* s1*s6.hi.. */
-	umulh	x20, x11, x14           /* s3*s6.hi */
-	adcs	x1, x1, x22             /* s2*s6.hi.. */
+	umulh	x21, x9, x12            /* s1*s4.hi */
+	adcs	x16, x16, x19           /* s2*s4.hi.. */
+	mul	x19, x10, x13           /* s2*s5.lo */
+	adcs	x7, x5, x7              /* s3*s4.hi.. */
+	umulh	x5, x10, x13            /* s2*s5.hi */
+	adc	x6, x6, xzr             /* s3*s5.hi.. */
 	mul	x22, x12, x13           /* s4*s5.lo */
-	adc	x20, x20, xzr           /* s3*s6.hi.. */
-	adds	x3, x19, x3             /* s1*s6.hi.. */
-	umulh	x19, x12, x13           /* s4*s5.hi */
-	adcs	x1, x1, x21             /* s2*s6.hi.. */
-	mul	x21, x12, x14           /* s4*s6.lo */
-	adc	x20, x20, xzr           /* s3*s6.hi.. */
-	adds	x1, x1, x22             /* s2*s6.hi.. */
-	umulh	x22, x12, x14           /* s4*s6.hi */
-	adcs	x20, x20, x21           /* s3*s6.hi.. */
-	mul	x21, x13, x14           /* s5*s6.lo */
-	adc	x22, x22, xzr           /* s4*s6.hi.. */
-	adds	x19, x20, x19           /* s3*s6.hi.. */
+	umulh	x23, x12, x13           /* s4*s5.hi */
+	adds	x4, x4, x20             /* s1*s3.lo.. */
+	mul	x20, x8, x10            /* s0*s2.lo */
+	adcs	x17, x17, x1            /* s2*s3.lo.. */
+	umulh	x1, x8, x10             /* s0*s2.hi */
+	adcs	x15, x15, x21           /* s2*s4.lo.. */
+	mul	x21, x8, x12            /* s0*s4.lo */
+	adcs	x16, x16, x19           /* s2*s4.hi.. */
+	umulh	x19, x8, x12            /* s0*s4.hi */
+	adcs	x7, x7, x5              /* s3*s4.hi.. */
+	mul	x5, x8, x14             /* s0*s6.lo */
+	adcs	x6, x6, x22             /* s3*s5.hi.. */
+	adc	x22, x23, xzr           /* s4*s5.hi.. */
+	adds	x3, x3, x1              /* s1*s2.lo.. */
+	umulh	x1, x8, x14             /* s0*s6.hi */
+	adcs	x4, x4, x21             /* s1*s3.lo.. */
+	mul	x21, x10, x14           /* s2*s6.lo */
+	adcs	x17, x17, x19           /* s2*s3.lo.. */
+	umulh	x19, x10, x14           /* s2*s6.hi */
+	adcs	x15, x15, x5            /* s2*s4.lo.. */
+	mul	x5, x12, x14            /* s4*s6.lo */
+	adcs	x16, x16, x1            /* s2*s4.hi.. */
+	umulh	x1, x12, x14            /* s4*s6.hi */
+	adcs	x7, x7, x21             /* s3*s4.hi.. */
+	mul	x21, x8, x9             /* s0*s1.lo */
+	adcs	x6, x6, x19             /* s3*s5.hi.. */
+	umulh	x19, x8, x9             /* s0*s1.hi */
+	adcs	x5, x22, x5             /* s4*s5.hi.. */
+	mul	x22, x8, x11            /* s0*s3.lo */
+	adc	x1, x1, xzr             /* s4*s6.hi.. */
+	umulh	x23, x8, x11            /* s0*s3.hi */
+	mul	x24, x8, x13            /* s0*s5.lo */
+	umulh	x25, x8, x13            /* s0*s5.hi */
+	adds	x19, x20, x19           /* s0*s2.lo.. */
+	mul	x20, x9, x14            /* s1*s6.lo */
+	adcs	x3, x3, x22             /* s1*s2.lo.. */
+	umulh	x22, x9, x14            /* s1*s6.hi */
+	adcs	x4, x4, x23             /* s1*s3.lo.. */
+	mul	x23, x11, x14           /* s3*s6.lo */
+	adcs	x17, x17, x24           /* s2*s3.lo.. */
+	umulh	x24, x11, x14           /* s3*s6.hi */
+	adcs	x15, x15, x25           /* s2*s4.lo.. */
+	mul	x25, x13, x14           /* s5*s6.lo */
+	adcs	x16, x16, x20           /* s2*s4.hi.. */
 	umulh	x20, x13, x14           /* s5*s6.hi */
-	adc	x22, x22, xzr
-	adds	x21, x22, x21           /* s4*s6.hi.. */
+	adcs	x7, x7, x22             /* s3*s4.hi.. */
+	adcs	x6, x6, x23             /* s3*s5.hi.. */
+	adcs	x5, x5, x24             /* s4*s5.hi.. */
+	adcs	x1, x1, x25             /* s4*s6.hi.. */
 	adc	x20, x20, xzr           /* s5*s6.hi.. */
-	adds	x15, x15, x15           /* s0*s1.lo.. */
-	adcs	x16, x16, x16           /* s0*s2.lo.. */
-	adcs	x7, x7, x7              /* s0*s3.lo.. */
+	adds	x21, x21, x21           /* s0*s1.lo.. */
+	adcs	x19, x19, x19           /* s0*s2.lo.. */
+	adcs	x3, x3, x3              /* s1*s2.lo.. */
+	adcs	x4, x4, x4              /* s1*s3.lo.. */
+	adcs	x17, x17, x17           /* s2*s3.lo.. */
+	adcs	x15, x15, x15           /* s2*s4.lo.. */
+	adcs	x16, x16, x16           /* s2*s4.hi.. */
 	mul	x22, x8, x8             /* s0*s0.lo */
-	adcs	x17, x17, x17           /* s0*s4.lo.. */
-	adcs	x4, x4, x4              /* s0*s5.lo.. */
-	adcs	x6, x6, x6              /* s0*s6.lo.. */
-	adcs	x5, x5, x5              /* s0*s6.hi.. */
-	adcs	x3, x3, x3              /* s1*s6.hi.. */
-	adcs	x1, x1, x1              /* s2*s6.hi.. */
-	adcs	x19, x19, x19           /* s3*s6.hi.. */
-	adcs	x21, x21, x21           /* s4*s6.hi.. */
+	adcs	x7, x7, x7              /* s3*s4.hi.. */
+	adcs	x6, x6, x6              /* s3*s5.hi.. */
+	adcs	x5, x5, x5              /* s4*s5.hi.. */
+	adcs	x1, x1, x1              /* s4*s6.hi.. */
 	adcs	x20, x20, x20           /* s5*s6.hi.. */
 	umulh	x8, x8, x8              /* s0*s0.hi */
-	cset	x23, cs                 /* %v112 */
+	cset	x23, cs                 /* %v107 */
 	mul	x24, x9, x9             /* s1*s1.lo */
 	umulh	x9, x9, x9              /* s1*s1.hi */
-	adds	x8, x15, x8             /* s0*s1.lo.. */
-	mul	x15, x10, x10           /* s2*s2.lo */
-	adcs	x16, x16, x24           /* s0*s2.lo.. */
+	mul	x25, x10, x10           /* s2*s2.lo */
 	umulh	x10, x10, x10           /* s2*s2.hi */
-	adcs	x9, x7, x9              /* s0*s3.lo.. */
-	mul	x7, x11, x11            /* s3*s3.lo */
-	adcs	x15, x17, x15           /* s0*s4.lo.. */
+	mul	x26, x11, x11           /* s3*s3.lo */
 	umulh	x11, x11, x11           /* s3*s3.hi */
-	adcs	x10, x4, x10            /* s0*s5.lo.. */
-	mul	x17, x12, x12           /* s4*s4.lo */
-	adcs	x7, x6, x7              /* s0*s6.lo.. */
+	adds	x8, x21, x8             /* s0*s1.lo.. */
+	mul	x21, x12, x12           /* s4*s4.lo */
+	adcs	x19, x19, x24           /* s0*s2.lo.. */
 	umulh	x12, x12, x12           /* s4*s4.hi */
-	mul	x6, x13, x13            /* s5*s5.lo */
-	adcs	x11, x5, x11            /* s0*s6.hi.. */
+	adcs	x9, x3, x9              /* s1*s2.lo.. */
+	mul	x3, x13, x13            /* s5*s5.lo */
+	adcs	x4, x4, x25             /* s1*s3.lo.. */
 	umulh	x13, x13, x13           /* s5*s5.hi */
-	mul	x5, x14, x14            /* s6*s6.lo */
-	adcs	x17, x3, x17            /* s1*s6.hi.. */
+	adcs	x10, x17, x10           /* s2*s3.lo.. */
+	mul	x17, x14, x14           /* s6*s6.lo */
+	adcs	x15, x15, x26           /* s2*s4.lo.. */
 	umulh	x14, x14, x14           /* s6*s6.hi */
-	adcs	x12, x1, x12            /* s2*s6.hi.. */
-	adcs	x6, x19, x6             /* s3*s6.hi.. */
-	adcs	x13, x21, x13           /* s4*s6.hi.. */
-	adcs	x5, x20, x5             /* s5*s6.hi.. */
-	extr	x4, x13, x6, #32        /* (s3*s6.hi..).high    upper = high.split(224)[1] */
+	adcs	x11, x16, x11           /* s2*s4.hi.. */
+	adcs	x16, x7, x21            /* s3*s4.hi.. */
+	adcs	x12, x6, x12            /* s3*s5.hi.. */
+	adcs	x7, x5, x3              /* s4*s5.hi.. */
+	adcs	x13, x1, x13            /* s4*s6.hi.. */
+	adcs	x17, x20, x17           /* s5*s6.hi.. */
+	extr	x6, x13, x7, #32        /* (s4*s5.hi..).high    upper = high.split(224)[1] */
 	adc	x14, x23, x14           /* s6*s6.hi..           return reduced(x * x) */
-	extr	x3, x5, x13, #32        /* (s4*s6.hi..).high    upper = high.split(224)[1] */
-	adds	x1, x22, x11            /* s0*s0.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	lsl	x19, x11, #32           /* s0*s6.hi..<< */
-	extr	x20, x14, x5, #32       /* (s5*s6.hi..).high    upper = high.split(224)[1] */
-	adcs	x8, x8, x17             /* s0*s1.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	extr	x11, x17, x11, #32      /* (s0*s6.hi..).high */
-	extr	x17, x12, x17, #32      /* (s1*s6.hi..).high */
-	adcs	x16, x16, x12           /* s0*s2.lo.. */
-	extr	x12, x6, x12, #32       /* (s2*s6.hi..).high */
-	add	x19, x19, x14, lsr #32  /* (s6*s6.hi..).high.. */
-	adcs	x9, x9, x6              /* s0*s3.lo.. */
-	adcs	x15, x15, x13           /* s0*s4.lo.. */
-	adcs	x10, x10, x5            /* s0*s5.lo.. */
-	adcs	x7, x7, x14             /* s0*s6.lo.. */
-	and	x6, x6, #0xffffffff00000000 /* (s3*s6.hi..).low */
-	cset	x21, cs                 /* %v155 */
-	adds	x4, x1, x4              /* s0*s0.lo.. */
-	adcs	x8, x8, x3              /* s0*s1.lo.. */
-	adcs	x16, x16, x20           /* s0*s2.lo.. */
-	adcs	x9, x9, x19             /* s0*s3.lo.. */
-	adcs	x11, x15, x11           /* s0*s4.lo.. */
-	adcs	x10, x10, x17           /* s0*s5.lo.. */
-	adcs	x12, x7, x12            /* s0*s6.lo.. */
-	adc	x15, x21, xzr           /* %v163 */
-	adds	x9, x9, x6              /* s0*s3.lo.. */
-	adcs	x11, x11, x13           /* s0*s4.lo.. */
-	adcs	x10, x10, x5            /* s0*s5.lo.. */
-	adcs	x12, x12, x14           /* s0*s6.lo.. */
+	extr	x5, x17, x13, #32       /* (s4*s6.hi..).high    upper = high.split(224)[1] */
+	adds	x3, x22, x11            /* s0*s0.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	extr	x1, x14, x17, #32       /* (s5*s6.hi..).high    upper = high.split(224)[1] */
+	adcs	x8, x8, x16             /* s0*s1.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	lsl	x20, x11, #32           /* s2*s4.hi..<< */
+	extr	x11, x16, x11, #32      /* (s2*s4.hi..).high */
+	adcs	x19, x19, x12           /* s0*s2.lo.. */
+	extr	x16, x12, x16, #32      /* (s3*s4.hi..).high */
+	adcs	x9, x9, x7              /* s1*s2.lo.. */
+	extr	x12, x7, x12, #32       /* (s3*s5.hi..).high */
+	adcs	x4, x4, x13             /* s1*s3.lo.. */
+	add	x20, x20, x14, lsr #32  /* (s6*s6.hi..).high.. */
+	adcs	x10, x10, x17           /* s2*s3.lo.. */
+	adcs	x15, x15, x14           /* s2*s4.lo.. */
+	cset	x21, cs                 /* %v150 */
+	adds	x6, x3, x6              /* s0*s0.lo.. */
+	adcs	x8, x8, x5              /* s0*s1.lo.. */
+	and	x7, x7, #0xffffffff00000000 /* (s4*s5.hi..).low */
+	adcs	x5, x19, x1             /* s0*s2.lo.. */
+	adcs	x9, x9, x20             /* s1*s2.lo.. */
+	adcs	x11, x4, x11            /* s1*s3.lo.. */
+	adcs	x10, x10, x16           /* s2*s3.lo.. */
+	adcs	x12, x15, x12           /* s2*s4.lo.. */
+	adc	x15, x21, xzr           /* %v158 */
+	adds	x9, x9, x7              /* s1*s2.lo.. */
+	adcs	x11, x11, x13           /* s1*s3.lo.. */
+	adcs	x10, x10, x17           /* s2*s3.lo.. */
+	adcs	x12, x12, x14           /* s2*s4.lo.. */
 	adc	x13, x15, xzr
-	add	x13, x13, #1            /* %v170                q = q + 1 */
-	lsl	x14, x13, #32           /* %v171                more, carry = (rest + (q + (q << 224))).split(448) */
-	adds	x13, x4, x13            /* s0*s0.lo.. */
+	add	x13, x13, #1            /* %v165                q = q + 1 */
+	lsl	x14, x13, #32           /* %v166                more, carry = (rest + (q + (q << 224))).split(448) */
+	adds	x13, x6, x13            /* s0*s0.lo.. */
 	adcs	x15, x8, xzr            /* s0*s1.lo.. */
-	adcs	x16, x16, xzr           /* s0*s2.lo.. */
-	adcs	x14, x9, x14            /* s0*s3.lo.. */
-	adcs	x17, x11, xzr           /* s0*s4.lo.. */
-	adcs	x7, x10, xzr            /* s0*s5.lo.. */
-	adcs	x6, x12, xzr            /* s0*s6.lo.. */
-	csetm	x8, cc                  /* %v179                return more - pick(carry, 0, EXCESS) */
-	cset	x9, cc                  /* %v180 */
-	and	x11, x8, #0x100000000   /* %v181 */
+	adcs	x16, x5, xzr            /* s0*s2.lo.. */
+	adcs	x14, x9, x14            /* s1*s2.lo.. */
+	adcs	x17, x11, xzr           /* s1*s3.lo.. */
+	adcs	x7, x10, xzr            /* s2*s3.lo.. */
+	adcs	x6, x12, xzr            /* s2*s4.lo.. */
+	csetm	x8, cc                  /* %v174                return more - pick(carry, 0, EXCESS) */
+	cset	x9, cc                  /* %v175 */
+	and	x11, x8, #0x100000000   /* %v176 */
 	subs	x8, x13, x9             /* s0*s0.lo.. */
 	sbcs	x9, x15, xzr            /* s0*s1.lo.. */
 	sbcs	x10, x16, xzr           /* s0*s2.lo.. */
-	sbcs	x11, x14, x11           /* s0*s3.lo.. */
-	sbcs	x12, x17, xzr           /* s0*s4.lo.. */
-	sbcs	x13, x7, xzr            /* s0*s5.lo.. */
-	sbc	x14, x6, xzr            /* s0*s6.lo.. */
+	sbcs	x11, x14, x11           /* s1*s2.lo.. */
+	sbcs	x12, x17, xzr           /* s1*s3.lo.. */
+	sbcs	x13, x7, xzr            /* s2*s3.lo.. */
+	sbc	x14, x6, xzr            /* s2*s4.lo.. */
 	sub	x2, x2, #1              /* n */
 	cbnz	x2, LOCAL(square_n_loop3)
 	b	LOCAL(square_n_join2)
@@ -849,25 +848,28 @@ LOCAL(square_n_none):
 	adcs	x6, x12, xzr            /* a[4].. */
 	adcs	x5, x13, xzr            /* a[5].. */
 	adcs	x4, x14, xzr            /* a[6].. */
-	csel	x8, x8, x15, cc         /* %v204 */
-	csel	x9, x9, x16, cc         /* %v205 */
-	csel	x10, x10, x17, cc       /* %v206 */
-	csel	x11, x11, x7, cc        /* %v207 */
-	csel	x12, x12, x6, cc        /* %v208 */
-	csel	x13, x13, x5, cc        /* %v209 */
-	csel	x14, x14, x4, cc        /* %v210 */
+	csel	x8, x8, x15, cc         /* %v199 */
+	csel	x9, x9, x16, cc         /* %v200 */
+	csel	x10, x10, x17, cc       /* %v201 */
+	csel	x11, x11, x7, cc        /* %v202 */
+	csel	x12, x12, x6, cc        /* %v203 */
+	csel	x13, x13, x5, cc        /* %v204 */
+	csel	x14, x14, x4, cc        /* %v205 */
 LOCAL(square_n_join2):
 	stp	x8, x9, [x0]            /*                      return repeat(n, sqr, a, empty=canon) */
 	stp	x10, x11, [x0, #16]
 	stp	x12, x13, [x0, #32]
 	str	x14, [x0, #48]
+	ldp	x25, x26, [sp, #48]     /* restore */
+	.cfi_restore x25
+	.cfi_restore x26
 	ldp	x23, x24, [sp, #32]     /* restore */
 	.cfi_restore x23
 	.cfi_restore x24
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #48     /* restore */
+	ldp	x19, x20, [sp], #64     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0

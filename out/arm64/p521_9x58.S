@@ -1554,21 +1554,21 @@ SYMBOL(p521_9x58_from_bytes):
 	.cfi_startproc
 	bti	c
 	ldur	x8, [x1, #58]           /* s[58..] */
-	rev	x8, x8                  /* s0                   def from_bytes(s: Bytes(66, "big")) -> tuple[canonical, Bit]: */
 	ldur	x9, [x1, #50]           /* s[50..] */
-	rev	x9, x9                  /* s1 */
-	ldr	x16, [x1]               /* s[0] */
 	ldur	x10, [x1, #42]          /* s[42..] */
-	rev	x10, x10                /* s2 */
 	ldur	x11, [x1, #34]          /* s[34..] */
-	rev	x11, x11                /* s3 */
 	ldur	x12, [x1, #26]          /* s[26..] */
-	rev	x12, x12                /* s4 */
 	ldur	x13, [x1, #18]          /* s[18..] */
-	rev	x13, x13                /* s5 */
 	ldur	x14, [x1, #10]          /* s[10..] */
-	rev	x14, x14                /* s6 */
 	ldur	x15, [x1, #2]           /* s[2..] */
+	ldr	x16, [x1]               /* s[0] */
+	rev	x8, x8                  /* s0                   def from_bytes(s: Bytes(66, "big")) -> tuple[canonical, Bit]: */
+	rev	x9, x9                  /* s1 */
+	rev	x10, x10                /* s2 */
+	rev	x11, x11                /* s3 */
+	rev	x12, x12                /* s4 */
+	rev	x13, x13                /* s5 */
+	rev	x14, x14                /* s6 */
 	rev	x15, x15                /* s7 */
 	rev	x16, x16                /* s8 */
 	adds	xzr, x8, #1             /*                      beyond = s.value.at_least(P) */
