@@ -86,7 +86,7 @@ REPORT_EXAMPLES = """
 Examples:
   asmgen report                                a page for every kernel and target, into site/
   asmgen report curve25519_5x51 --compare      beside every compiler, too
-  asmgen prove --json > proofs.json; asmgen report --proofs proofs.json
+  asmgen report --proofs proofs.json           with what asmgen prove --json > proofs.json found
 """
 
 DIFF_EXAMPLES = """
