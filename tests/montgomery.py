@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, ClassVar
 
@@ -61,6 +61,9 @@ class MontgomeryTests:
     p: ClassVar[int]
     bits: ClassVar[int] = 256
     programs: ClassVar[dict[str, int]]
+    #: Words of the stack through which the squaring loop's passes hand something to each other, by target: on amd64
+    #: the counter may be one.
+    carried: ClassVar[Mapping[str, int]] = {"amd64": 1, "arm64": 0}
 
     @property
     def r(self) -> int:
@@ -136,8 +139,7 @@ class MontgomeryTests:
 
     @pytest.mark.parametrize("target", TARGETS)
     def test_the_loop_keeps_its_state_in_registers(self, target: str) -> None:
-        """A pass hands at most the counter to the next one through memory."""
-        assert sizes(self.kernels["square_n"], target).carried <= (target == "amd64")
+        assert sizes(self.kernels["square_n"], target).carried <= self.carried[target]
 
     @pytest.mark.parametrize("target", TARGETS)
     def test_programs(self, target: str) -> None:

@@ -81,8 +81,9 @@ class PlainTests:
     programs: ClassVar[Mapping[str, int]]
     #: Instructions at most, without the mark for indirect branches, by kernel and target.
     most: ClassVar[Mapping[tuple[str, str], int]]
-    #: Instructions of the squaring loop that touch memory, by target.
-    in_loop: ClassVar[Mapping[str, int]] = {"amd64": 1, "arm64": 0}
+    #: Words of the stack through which the squaring loop's passes hand something to each other, by target: on amd64
+    #: the counter may be one.
+    carried: ClassVar[Mapping[str, int]] = {"amd64": 1, "arm64": 0}
     #: How the loop's n = 0 leaves its input, by the name of a kernel.
     empty: ClassVar[str] = "canon"
 
@@ -197,7 +198,7 @@ class PlainTests:
 
     @pytest.mark.parametrize("target", TARGETS)
     def test_the_loop_keeps_its_state_in_registers(self, target: str) -> None:
-        assert sizes(self.kernels["square_n"], target).in_loops <= self.in_loop[target]
+        assert sizes(self.kernels["square_n"], target).carried <= self.carried[target]
 
     def test_sizes(self) -> None:
         for (name, target), most in self.most.items():

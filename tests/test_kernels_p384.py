@@ -16,16 +16,17 @@ P = 2**384 - 2**128 - 2**96 + 2**32 - 1
 #: Instructions without the mark for indirect branches: well below the fewest known on arm64, 276 and 218, and below
 #: what compilers make of C on amd64, 385 and 299.
 MOST = {
-    ("mul", "arm64"): 244, ("sqr", "arm64"): 190, ("square_n", "arm64"): 200,
-    ("mul", "amd64"): 262, ("sqr", "amd64"): 236, ("square_n", "amd64"): 260,
+    ("mul", "arm64"): 250, ("sqr", "arm64"): 190, ("square_n", "arm64"): 200,
+    ("mul", "amd64"): 268, ("sqr", "amd64"): 236, ("square_n", "amd64"): 260,
 }  # fmt: skip
 
 
 class TestP384(MontgomeryTests):
     script, p, bits = "p384", P, 384
     programs = {"invert": 20, "sqrt": 20}
-    # On amd64 twelve words of the product and what folds them are more than there are registers.
-    spills = {"amd64": 40}
+    # Twelve words of the square and what folds them are more than the 15 registers of amd64: the counter and one word
+    # of the state spend the pass in memory.
+    carried = {"amd64": 2, "arm64": 0}
 
     def test_sizes(self) -> None:
         for (name, target), most in MOST.items():

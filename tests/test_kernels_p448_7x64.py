@@ -17,12 +17,14 @@ P = 2**448 - 2**224 - 1
 class TestP448(PlainTests):
     script, p = "p448_7x64", P
     programs = {"invert": 12, "sqrt_ratio": 12, "ladder_step": 150}
-    in_loop = {"amd64": 80, "arm64": 24}
+    # Fourteen words of the square fill the 15 registers of amd64 alone: the counter and three words of the state spend
+    # the pass in memory.
+    carried = {"amd64": 4, "arm64": 0}
     # Fully reduced, and below the fewest known in limbs that are not, 287 and 205 on arm64; of our C gcc -O2 makes 568
     # and 418 on amd64.
     most = {
-        ("mul", "arm64"): 287, ("sqr", "arm64"): 193, ("square_n", "arm64"): 215, ("add", "arm64"): 42,
-        ("mul", "amd64"): 262, ("sqr", "amd64"): 220, ("square_n", "amd64"): 275, ("add", "amd64"): 52,
+        ("mul", "arm64"): 272, ("sqr", "arm64"): 185, ("square_n", "arm64"): 205, ("add", "arm64"): 42,
+        ("mul", "amd64"): 254, ("sqr", "amd64"): 210, ("square_n", "amd64"): 275, ("add", "amd64"): 52,
     }  # fmt: skip
 
     def test_promises(self) -> None:

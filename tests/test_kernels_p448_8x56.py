@@ -20,7 +20,6 @@ class TestP448(PlainTests):
     more = {"carry": lambda a: (a,)}
     programs = {"invert": 12, "sqrt_ratio": 12, "ladder_step": 150}
     empty = "carry"
-    in_loop = {"amd64": 80, "arm64": 24}
     # The fewest known on arm64 are 287 and 205; gcc -O2 makes 416 and 289 of our C on amd64.
     most = {
         ("mul", "arm64"): 257, ("sqr", "arm64"): 192, ("square_n", "arm64"): 220,
