@@ -42,6 +42,46 @@ def test_a_wider_promise_is_kept_or_refused(bits: int, target: str, tmp_path: Pa
             assert not judge(made, inputs, outputs), (bits, a, b)
 
 
+LIBSECP256K1 = (2 * 8 * 2**52 - 1,) * 4 + (2 * 8 * 2**48 - 1,)
+
+
+def of_magnitude(m: int, tmp_path: Path) -> Path:
+    """The shipped script of secp256k1 in five limbs, but with products that take magnitude m."""
+    text = (directory() / "secp256k1_5x52.py").read_text()
+    assert text.count("loose = magnitude(8)") == 1
+    path = tmp_path / f"magnitude_{m}.py"
+    path.write_text(text.replace("loose = magnitude(8)", f"loose = magnitude({m})"))
+    return path
+
+
+@pytest.mark.parametrize("target", ["amd64", "arm64"])
+@pytest.mark.parametrize("m", [8, 9, 15, 16, 32, 2**11])
+def test_a_larger_magnitude_is_taken_or_refused(m: int, target: str, tmp_path: Path) -> None:
+    """secp256k1 in five limbs: magnitude 8 is promised; what lies beyond is proved right anew, or refused."""
+    try:
+        made = load(of_magnitude(m, tmp_path)).kernels["mul"]
+        assert isinstance(made, Kernel) and made.trace()
+    except AsmgenError as error:
+        assert m > 8 and "may reach" in str(error)
+        return
+    contract = made.signature.inputs[0].contract
+    assert isinstance(contract, Element)
+    most = contract.limb_max
+    assert m != 8 or most == LIBSECP256K1
+    for a, b in ((most, most), (most, (1, 0, 0, 0, 0)), ((*most[:4], 0), (0, 0, 0, 0, most[4]))):
+        for _, outputs in emulated(made, (a, b), target):
+            assert not judge(made, (a, b), outputs), (m, a, b)
+
+
+def test_libsecp256k1s_contract_is_the_one_promised() -> None:
+    """Limbs up to 2^56 and the last one 2^52 come in, 2^52 and 2^49 go out."""
+    for name in ("mul", "sqr"):
+        signature = kernel("secp256k1_5x52", name).signature
+        taken, (given,) = {p.contract for p in signature.inputs}, [p.contract for p in signature.outputs]
+        assert all(isinstance(each, Element) and each.limb_max == LIBSECP256K1 for each in taken)
+        assert isinstance(given, Element) and given.limb_max == (2**52 - 1,) * 4 + (2**49 - 1,)
+
+
 def test_a_promise_that_results_break_is_refused(tmp_path: Path) -> None:
     path = widened(54, tmp_path)
     path.write_text(path.read_text().replace("limbs_below(2**52)", "limbs_below(2**51)"))
