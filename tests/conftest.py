@@ -21,6 +21,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all-mutants", action="store_true", help="test_mutants.py: every mutant of each routine, not some (minutes)"
     )
+    parser.addoption(
+        "--all-protocols", action="store_true", help="test_protocols_*.py: all cases of Wycheproof, not some (a minute)"
+    )
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
