@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from asmgen.cache import cached
 from asmgen.chain_search import Pool, Sum, Term, search
 
 
@@ -112,8 +113,7 @@ class Chain:
 @cache
 def best(exponent: int) -> Chain:
     """The best chain that the search finds for an exponent of at least 1; the same one each time."""
-    pool, terms = search(exponent)
-    return assembled(exponent, pool, terms)
+    return cached(("chain", exponent), lambda: assembled(exponent, *search(exponent)))
 
 
 def assembled(exponent: int, pool: Pool, terms: Sequence[Term]) -> Chain:

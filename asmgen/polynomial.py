@@ -278,12 +278,11 @@ def integer_text(value: int) -> str:
         return str(value)
     if value.bit_count() == 1:
         return f"2^{value.bit_length() - 1}"
-    for gap in range(1, 1 << 10):
-        if (value + gap).bit_count() == 1:
-            return f"2^{(value + gap).bit_length() - 1} - {gap}"
-        if (value - gap).bit_count() == 1:
-            return f"2^{(value - gap).bit_length() - 1} + {gap}"
-    return hex(value)
+    bits = value.bit_length()
+    above, below = (1 << bits) - value, value - (1 << bits - 1)
+    if min(above, below) >= 1024:
+        return hex(value)
+    return f"2^{bits} - {above}" if above <= below else f"2^{bits - 1} + {below}"
 
 
 def add_term(terms: dict[Monomial, int], monomial: Monomial, coefficient: int) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from asmgen.cache import cached, keep
 from asmgen.errors import UsageError
 from asmgen.kernel import Kernel
 from asmgen.nodes import Traced
@@ -168,8 +170,19 @@ def count(code: Code) -> int:
 
 @cache
 def compile_kernel(function: Function, options: Options) -> Code:
-    """The finished routine of a kernel or a program."""
-    return compile_stages(function, options).frame
+    """The finished routine of a kernel or a program; kept between runs, see `asmgen.cache`."""
+    if isinstance(function, ScriptProgram):
+        return compile_stages(function, options).frame
+    return cached(_key(function, options), lambda: compile_stages(function, options).frame, script=Path(function.file))
+
+
+def keep_code(function: Function, options: Options, code: Code) -> None:
+    """What `compile_kernel` is to find, for whoever has made all stages."""
+    keep(_key(function, options), code, script=Path(function.file))
+
+
+def _key(function: Function, options: Options) -> tuple[object, ...]:
+    return "routine", function.name, options
 
 
 #: The passes in order, by the names that `show --after` takes.
@@ -182,4 +195,4 @@ PIPELINE: dict[str, Callable[[Stages], Any]] = {
     "frame": lambda made: made.frame,
 }
 
-__all__ = ["PIPELINE", "Options", "Stages", "compile_kernel", "compile_stages", "lower_kernel", "replace"]
+__all__ = ["PIPELINE", "Options", "Stages", "compile_kernel", "compile_stages", "keep_code", "lower_kernel", "replace"]

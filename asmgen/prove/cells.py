@@ -154,11 +154,11 @@ def bounds(ledger: Ledger, space: Space, form: Form, scale: int, helps: Callable
 def pin(ledger: Ledger, space: Space, form: Form, keep: frozenset[int], own: Interval) -> None:
     """Learn which carries out of a form there are, where its own bounds leave no choice.
 
-    A form that is known to lie in `own` is, reduced, something bounded plus multiples of a power of two that is at least
-    as large, for each carry that is lost: where only one multiple fits, that is a fact.
+    A form that is known to lie in `own` is, reduced, something bounded plus multiples of a power of two that is at
+    least as large, for each carry that is lost: where only one multiple fits, that is a fact.
     """
     for reduced, scale in ledger.reductions(form, keep):
-        lost = {
+        lost: dict[Monomial, int] = {
             monomial: coefficient
             for monomial, coefficient in reduced.terms.items()
             if len(monomial) == 1

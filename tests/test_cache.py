@@ -1,0 +1,115 @@
+"""Routines kept between runs: found again, never stale, and no harm when the files are not what they were."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from asmgen import cache
+from asmgen.cache import cached, keep
+from asmgen.passes import Options, compile_stages
+from asmgen.scripts import find
+
+SCRIPT = "from asmgen import *\nF = field('f', 97, limbs=[64])\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cache of its own for each test."""
+    monkeypatch.setenv("ASMGEN_CACHE", str(tmp_path / "cache"))
+    _forget()
+    yield tmp_path / "cache"
+    _forget()
+
+
+def _forget() -> None:
+    cache._folder.cache_clear()
+    cache._beside.cache_clear()
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def never() -> int:
+    raise AssertionError("it is kept")
+
+
+@pytest.mark.parametrize("target", ["amd64", "arm64"])
+def test_a_routine_comes_back_as_it_was(target: str) -> None:
+    (kernel,) = find(["curve25519_5x51.square_n"])
+    code = compile_stages(kernel, Options(target)).frame
+    assert cached(("routine",), lambda: code) is code
+    again = cached(("routine",), never)
+    assert again == code and again is not code
+    assert all(mine.row is kept.row for mine, kept in zip(code.items, again.items, strict=True) if hasattr(mine, "row"))
+
+
+def test_what_is_not_trusted_is_made_and_kept() -> None:
+    assert cached(("x",), lambda: 1) == 1
+    assert cached(("x",), lambda: 2, trust=False) == 2
+    assert cached(("x",), never) == 2
+    keep(("x",), 3)
+    assert cached(("x",), never) == 3
+
+
+def test_another_key_script_or_neighbor_is_another_place(tmp_path: Path) -> None:
+    script, other = tmp_path / "a.py", tmp_path / "b.py"
+    script.write_text(SCRIPT)
+    assert cached(("x",), lambda: 1, script=script) == 1
+    assert cached(("y",), lambda: 2, script=script) == 2
+    assert cached(("x",), lambda: 3) == 3
+    assert cached(("x",), never, script=script) == 1
+    other.write_text(SCRIPT)
+    _forget()
+    assert cached(("x",), lambda: 4, script=script) == 4
+    script.write_text(SCRIPT + "# changed\n")
+    _forget()
+    assert cached(("x",), lambda: 5, script=script) == 5
+
+
+def test_another_version_is_another_place_and_few_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for version in range(7):
+        monkeypatch.setattr(cache, "_version", lambda version=version: f"{version}" * 64)
+        _forget()
+        assert cached(("x",), lambda version=version: version) == version
+        (place,) = [path for path in folder.iterdir() if path.name[0] == str(version)]
+        os.utime(place, (version, version))
+    assert sorted(path.name[0] for path in folder.iterdir()) == ["3", "4", "5", "6"]
+
+
+BROKEN = [
+    b"",
+    b"not a pickle",
+    pickle.dumps([1, 2, 3])[:-2],
+    pickle.dumps(os.getcwd),
+    b"\x80\x04\x8c\x0casmgen.cache\x94\x8c\x09os.getcwd\x94\x93.",
+    b"\x80\x04\x8c\x0casmgen.cache\x94\x8c\x06_write\x94\x93.",
+]
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_file_that_is_not_what_was_written_is_made_anew(folder: Path, text: bytes) -> None:
+    assert cached(("x",), lambda: 1) == 1
+    (place,) = files(folder)
+    place.write_bytes(text)
+    assert cached(("x",), lambda: 2) == 2
+    assert cached(("x",), never) == 2
+
+
+def test_without_a_place_to_write_everything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    for place in ("off", str(tmp_path / "file")):
+        monkeypatch.setenv("ASMGEN_CACHE", place)
+        _forget()
+        assert cached(("x",), lambda: 1) == 1
+        assert cached(("x",), lambda: 2) == 2
+
+
+def test_what_cannot_be_kept_is_given_all_the_same(folder: Path) -> None:
+    assert callable(cached(("x",), lambda: never.__class__))
+    assert files(folder) == []
