@@ -8,9 +8,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from asmgen import scripts
+from asmgen.cache import cached
 from asmgen.emit import c, c_calls, gnu, header
 from asmgen.emit.names import checked_prefix
 from asmgen.emit.origin import Origin
@@ -18,7 +20,7 @@ from asmgen.errors import AsmgenError, UsageError
 from asmgen.function import Function
 from asmgen.kernel import Kernel
 from asmgen.link import closure
-from asmgen.passes import FEATURES, Options, compile_program, compile_stages
+from asmgen.passes import FEATURES, Options, compile_program, compile_stages, keep_code
 from asmgen.program import Program
 from asmgen.work import each
 
@@ -48,9 +50,15 @@ class _Made:
 
 
 def units(
-    selectors: Sequence[str], targets: Sequence[str], out: Path, *, prefix: str = "", features: str = "default"
+    selectors: Sequence[str],
+    targets: Sequence[str],
+    out: Path,
+    *,
+    prefix: str = "",
+    features: str = "default",
+    visible: bool = False,
 ) -> list[Unit]:
-    """What is to be made.
+    """What is to be made; with `visible` a shared object exports the routines.
 
     A selector that names one kernel narrows a file to it; routines that a file in `out` has already are made anew along
     with it, and so are variants for other feature sets when `features` is "default". Raises UsageError for a feature
@@ -68,7 +76,7 @@ def units(
         known = sorted({each for target in targets for each in FEATURES[target]})
         raise UsageError(f"{' and '.join(targets)} have no feature set {features}", hint=" or ".join(known))
     return [
-        _unit(kernels, target, variant, out, prefix)
+        _unit(kernels, target, variant, out, prefix, visible)
         for kernels in chosen.values()
         for target in targets
         for variant in FEATURES[target]
@@ -84,7 +92,7 @@ def _path(out: Path, target: str, kernel: Function, features: str) -> Path:
     return out / target / f"{_stem(kernel, features)}.S"
 
 
-def _unit(kernels: Sequence[Function], target: str, features: str, out: Path, prefix: str) -> Unit:
+def _unit(kernels: Sequence[Function], target: str, features: str, out: Path, prefix: str, visible: bool) -> Unit:
     first = kernels[0]
     scope = first.function.__globals__
     whole = [kernel for kernel in scope.values() if isinstance(kernel, Function) and kernel.file == first.file]
@@ -98,10 +106,11 @@ def _unit(kernels: Sequence[Function], target: str, features: str, out: Path, pr
         script=first.signature.script,
         file=os.path.basename(first.file),
         about=scope.get("__doc__") or "",
-        command=_command(named, len(taken) == len(whole), target, features, prefix),
+        command=_command(named, len(taken) == len(whole), target, features, prefix, visible),
         target=target,
         stem=_stem(first, features),
         prefix=prefix,
+        visible=visible,
     )
     return Unit(origin, features, tuple(taken))
 
@@ -114,7 +123,7 @@ def _present(path: Path) -> frozenset[str]:
         return frozenset()
 
 
-def _command(kernels: Sequence[Function], whole: bool, target: str, features: str, prefix: str) -> str:
+def _command(kernels: Sequence[Function], whole: bool, target: str, features: str, prefix: str, visible: bool) -> str:
     """The command that makes the files from nothing."""
     path = Path(kernels[0].file)
     name, mark = (path.stem, ".") if path.parent == scripts.directory().resolve() else (path.name, ":")
@@ -124,13 +133,19 @@ def _command(kernels: Sequence[Function], whole: bool, target: str, features: st
         words += ["--features", features]
     if prefix:
         words += ["--prefix", prefix]
+    if visible:
+        words += ["--visible"]
     return " ".join(["asmgen build", *words])
 
 
-def texts(made: Sequence[Unit], progress: Progress | None = None) -> dict[str, str]:
-    """The files, by path below the output directory; routines are compiled side by side."""
+def texts(made: Sequence[Unit], progress: Progress | None = None, *, trust: bool = True) -> dict[str, str]:
+    """The files, by path below the output directory; routines are compiled side by side.
+
+    With `trust` they are taken from what is kept of earlier builds.
+    """
     jobs = [(unit, kernel) for unit in made for kernel in unit.kernels]
     kernels = [job for job in jobs if isinstance(job[1], Kernel)]
+    work = partial(_routine, trust=trust)
     parts: dict[tuple[Unit, Function], _Made] = {}
 
     def take(unit: Unit, function: Function, result: _Made) -> None:
@@ -138,12 +153,14 @@ def texts(made: Sequence[Unit], progress: Progress | None = None) -> dict[str, s
         if progress is not None:
             progress(len(parts), len(jobs), f"{unit.origin.target}/{unit.origin.stem}", function.name)
 
-    for (unit, kernel), result in zip(kernels, each(_routine, kernels), strict=True):
+    for (unit, kernel), result in zip(kernels, each(work, kernels), strict=True):
         take(unit, kernel, result)
     for unit in made:
         for program in _callees_first(unit.kernels):
             stacks = {callee: parts[unit, callee].stack for callee in program.callees}
-            take(unit, program, _program(unit, program, stacks))
+            made_of = (unit.origin, unit.features, program.name, sorted((each.name, n) for each, n in stacks.items()))
+            work_on = partial(_program, unit, program, stacks)
+            take(unit, program, cached(("files", *made_of), work_on, script=Path(program.file), trust=trust))
     files: dict[str, str] = {}
     for unit in made:
         done_parts = [parts[unit, kernel] for kernel in unit.kernels]
@@ -152,12 +169,19 @@ def texts(made: Sequence[Unit], progress: Progress | None = None) -> dict[str, s
     return files
 
 
-def _routine(job: tuple[Unit, Function]) -> _Made:
+def _routine(job: tuple[Unit, Function], *, trust: bool) -> _Made:
+    unit, kernel = job
+    key = ("files", unit.origin, unit.features, kernel.name)
+    return cached(key, lambda: _compiled(unit, kernel), script=Path(kernel.file), trust=trust)
+
+
+def _compiled(unit: Unit, kernel: Function) -> _Made:
     from emulate import listing
 
-    unit, kernel = job
-    stages = compile_stages(kernel, Options(unit.origin.target, unit.features))
+    options = Options(unit.origin.target, unit.features)
+    stages = compile_stages(kernel, options)
     code = stages.frame
+    keep_code(kernel, options, code)
     assert stages.words is not None
     return _Made(gnu.part(unit.origin, code), c.part(stages.words), listing.part(unit.origin, code), code.stack)
 
@@ -247,10 +271,13 @@ def build(
     *,
     prefix: str = "",
     features: str = "default",
+    visible: bool = False,
     progress: Progress | None = None,
 ) -> list[tuple[Path, bool]]:
     """Write <out>/<target>/<script>.S .h .c .lst; each path, and whether its text is new."""
-    return write(texts(units(selectors, targets, out, prefix=prefix, features=features), progress), out)
+    return write(
+        texts(units(selectors, targets, out, prefix=prefix, features=features, visible=visible), progress), out
+    )
 
 
 def check(
@@ -260,13 +287,16 @@ def check(
     *,
     prefix: str = "",
     features: str = "default",
+    visible: bool = False,
     progress: Progress | None = None,
 ) -> list[str]:
     """The first difference of each file from what the scripts make, in words; nothing is written.
 
     With no selectors, files in the targets' directories that no script makes are named too.
     """
-    files = texts(units(selectors, targets, out, prefix=prefix, features=features), progress)
+    files = texts(
+        units(selectors, targets, out, prefix=prefix, features=features, visible=visible), progress, trust=False
+    )
     return differences(files, out, _places(selectors, targets, out))
 
 
@@ -303,11 +333,13 @@ def _difference(path: Path, wanted: str) -> str | None:
 
 def run(
     selectors: Sequence[str], targets: Sequence[str], *, out: Path, prefix: str = "", features: str = "default",
-    check: bool = False,
+    visible: bool = False, check: bool = False,
 ) -> None:  # fmt: skip
     """`asmgen build`: a line a file, a bar on a terminal; with `check`, AsmgenError names the first difference."""
     with _bar() as progress:
-        files = texts(units(selectors, targets, out, prefix=prefix, features=features), progress)
+        files = texts(
+            units(selectors, targets, out, prefix=prefix, features=features, visible=visible), progress, trust=not check
+        )
     if not check:
         for path, new in write(files, out):
             print(f"{path}{'' if new else ' (as it was)'}")

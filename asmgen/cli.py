@@ -201,13 +201,18 @@ def _unknown(what: str, given: str, known: list[str]) -> UsageError:
 @target
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Where files go.")
 @click.option("--prefix", default="", help="Put before every symbol.")
+@click.option("--visible", is_flag=True, help="Export the symbols from a shared object that is made of the files.")
 @features
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 when the files differ from what the scripts make.")
-def build(selectors: tuple[str, ...], target: str, out: Path, prefix: str, features: str, check: bool) -> None:
+def build(
+    selectors: tuple[str, ...], target: str, out: Path, prefix: str, visible: bool, features: str, check: bool
+) -> None:
     """Write assembly, header, C and listing: OUT/TARGET/SCRIPT.S .h .c .lst."""
     from asmgen import build as building
 
-    building.run(selectors, targets_of(target, features), out=out, prefix=prefix, features=features, check=check)
+    building.run(
+        selectors, targets_of(target, features), out=out, prefix=prefix, features=features, visible=visible, check=check
+    )
 
 
 @main.command(epilog=TEST_EXAMPLES)
@@ -232,10 +237,16 @@ def test(selectors: tuple[str, ...], target: str, features: str, vectors: int, s
 @target
 @features
 @click.option("--explain", is_flag=True, help="Print each argument: equations, bounds, lost carries, cases.")
-@click.option("--constant-time/--no-constant-time", default=True, show_default=True,
-              help="Whether branches on data are refused.")
-@click.option("--budget", default=10.0, show_default=True, type=click.FloatRange(0, min_open=True),
-              help="Seconds for a routine, then it could not be proved.")
+@click.option(
+    "--constant-time/--no-constant-time", default=True, show_default=True, help="Whether branches on data are refused."
+)
+@click.option(
+    "--budget",
+    default=10.0,
+    show_default=True,
+    type=click.FloatRange(0, min_open=True),
+    help="Seconds for a routine, then it could not be proved.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One array, an object a routine.")
 def prove(
     selectors: tuple[str, ...], target: str, features: str, explain: bool, constant_time: bool, budget: float,
@@ -329,7 +340,7 @@ def chain(what: str) -> None:
 @click.option("--compiler", "compilers", multiple=True, metavar="NAME", help="gcc, clang or a command; repeatable.")
 @click.option("--flags", multiple=True, metavar="TEXT", help="Flags for the compilers; each --flags is one set.")
 @click.option("--against", multiple=True, metavar="FILE:SYMBOL", help="Somebody's C, assembly, object or library.")
-@click.option("--layout", default="", metavar="ARGS", help="Its arguments, such as \"out, a:4x64, b:4x64\".")
+@click.option("--layout", default="", metavar="ARGS", help='Its arguments, such as "out, a:4x64, b:4x64".')
 @click.option("--since", default="", metavar="REV", help="Our file in out/ at a git revision.")
 @click.option("--core", "cores", multiple=True, metavar="NAME", help="A core to model; repeatable.")
 @click.option("--vectors", type=click.IntRange(1), help="Inputs to compare on: 2048, in a summary 256.")
