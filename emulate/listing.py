@@ -18,7 +18,7 @@ from asmgen.routine import Code
 from asmgen.targets.assemble import assemble
 from asmgen.targets.row import Instruction, Label, Register
 
-_COLUMNS = (6, 30, 36, 26)  #: widths of offset, bytes, instruction, result
+_COLUMNS = {"amd64": (6, 33, 36, 26), "arm64": (6, 12, 36, 26)}  #: widths of offset, bytes, instruction, result
 _MODES = {
     "amd64": (capstone.CS_ARCH_X86, capstone.CS_MODE_64),
     "arm64": (capstone.CS_ARCH_ARM64, capstone.CS_MODE_ARM),
@@ -81,7 +81,7 @@ def _lines(code: Code, reader: capstone.Cs) -> Iterator[str]:
             piece = whole[start : ends[index]]
             text_read = read(item, piece, start, reader)
             row = (f"{start:04x}", piece.hex(" "), text_read, _result(code, index, item))
-            line = " ".join(cell.ljust(width) for cell, width in zip(row, _COLUMNS, strict=True))
+            line = " ".join(cell.ljust(width) for cell, width in zip(row, _COLUMNS[code.target], strict=True))
             yield f"{line} {place}{'  ' + text if text != shown else ''}" if place else line
             shown = text or shown
 
