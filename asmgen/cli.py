@@ -62,6 +62,7 @@ Examples:
   asmgen list                                  every shipped kernel
   asmgen list my_field.py
   asmgen list curve25519_5x51.mul --json       its contract and bounds, for programs
+  asmgen list --against                        mul and sqr beside other people's routines
 """
 
 SHOW_EXAMPLES = """
@@ -267,13 +268,25 @@ def prove(
 
 @main.command("list", epilog=LIST_EXAMPLES, short_help="What kernels there are, and their instructions.")
 @kernels
+@click.option("--against", is_flag=True, help="Products and squares beside other people's routines.")
 @click.option("--json", "as_json", is_flag=True, help="One array, an object a kernel.")
-def list_(selectors: tuple[str, ...], as_json: bool) -> None:
-    """What kernels there are: C functions and instructions; with --json contracts and bounds."""
-    from asmgen.describe import describe
+def list_(selectors: tuple[str, ...], against: bool, as_json: bool) -> None:
+    """What kernels there are: C functions and instructions; with --json contracts and bounds.
+
+    With --against instructions, products and modelled cycles of mul and sqr beside the best that is known of others.
+    """
     from asmgen.scripts import find
 
     found = find(selectors)
+    if against:
+        from asmgen import against as comparing
+
+        if as_json:
+            raise UsageError("--against prints a table, --json describes kernels", hint="give one of the two")
+        comparing.show(found, targets_of("all"))
+        return
+    from asmgen.describe import describe
+
     if as_json:
         click.echo(json.dumps([describe(kernel) for kernel in found], indent=2))
         return
