@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import tempfile
@@ -41,6 +42,13 @@ class Compiler:
     def name(self) -> str:
         """Family and main version, such as `gcc 12`."""
         return f"{self.family} {self.version.split('.')[0]}"
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What changes when another compiler goes by the same command."""
+        path = os.path.realpath(shutil.which(self.command[0]) or self.command[0])
+        about = os.stat(path) if os.path.exists(path) else None
+        return self.command, self.version, path, about and (about.st_size, about.st_mtime_ns)
 
     def compile(self, files: Mapping[str, str], source: str, flags: Sequence[str] = ()) -> bytes:
         """The object made of `source`, one of these texts by file name.

@@ -19,6 +19,7 @@ next.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from asmgen.contracts import Parameter, Signature
 from asmgen.errors import AsmgenError
@@ -72,6 +73,7 @@ def buffer(slot: int, length: int, at_start: bool) -> int:
     return SLOTS + slot * SLOT_STRIDE + (0 if at_start else SLOT - length)
 
 
+@lru_cache(maxsize=16)
 def build(target: str, signature: Signature, entry: int) -> Driver:
     """The driver for routines of this signature; `entry` is the routine's address."""
     if target not in ENCODERS:

@@ -7,7 +7,7 @@ for many at once into memory that is laid out beforehand.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from asmgen.errors import AsmgenError
 from emulate import driver as layout
 from emulate.encode import AMD64_REGISTERS, ARM64_REGISTERS
 from emulate.inputs import Input
-from emulate.machine import EmulationError, Fault, Machine
+from emulate.machine import EmulationError, Fault, Machine, smallest
 
 unicorn: Any = _unicorn
 
@@ -141,3 +141,26 @@ def follow(
         final = len(offsets) - 1  # the return, after which the driver goes on
         walks.append(Walk(offsets, states, {i: a for i, a in accesses.items() if i < final}, places))
     return walks
+
+
+def depth(machine: Machine, places: Iterable[int]) -> int:
+    """The most bytes of stack below the caller's stack pointer that a call with small inputs takes, looked at only
+    when instructions at `places` (offsets in the code) are reached; all of the stack for a call that breaks its
+    contract, which shows by itself."""
+    engine = machine._make_engine()
+    register = next(number for name, number in _WORDS[machine.target] if name in ("rsp", "sp"))
+    lowest = layout.SP
+
+    def look(uc: Any, address: int, size: int, user: object) -> None:
+        nonlocal lowest
+        lowest = min(lowest, uc.reg_read(register))
+
+    for place in places:
+        engine.uc.hook_add(unicorn.UC_HOOK_CODE, look, None, layout.CODE + place, layout.CODE + place)
+    block = machine._single([smallest(parameter.contract) for parameter in machine.signature.inputs], 0)
+    machine._load(engine, block, 1)
+    try:
+        engine.uc.emu_start(machine.driver.starts[0], layout.DRIVER, count=LIMIT)
+    except unicorn.UcError:
+        return layout.STACK_SIZE
+    return layout.SP - lowest

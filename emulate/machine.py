@@ -177,7 +177,7 @@ class Machine:
         if self._stack is not None:
             return self._stack + address
         machine = Machine(self.target, self.code, self.entry, self.signature, self.features)
-        inputs = [_smallest(parameter.contract) for parameter in self.signature.inputs]
+        inputs = [smallest(parameter.contract) for parameter in self.signature.inputs]
         try:
             depths = [layout.SP - sp for _, (sp,) in machine._steps([_SP[self.target]], inputs, 0)]
         except EmulationError:
@@ -412,7 +412,8 @@ def _words(contract: Contract, value: Input) -> Sequence[int]:
     raise AsmgenError(f"{value!r} is no {contract.kind} of this kernel")
 
 
-def _smallest(contract: Contract) -> Input:
+def smallest(contract: Contract) -> Input:
+    """An input for which a routine does as little as it can, loops apart."""
     if isinstance(contract, (Element, Table)):
         return (0,) * contract.words
     if isinstance(contract, Bytes):

@@ -9,7 +9,8 @@ from asmgen.diff import calls
 from asmgen.diff.body import of_image
 from asmgen.diff.image import from_bytes
 from asmgen.diff.lines import lines
-from asmgen.diff.sources import EMULATED, own_c
+from asmgen.diff.own import own_c
+from asmgen.diff.sources import EMULATED
 from asmgen.diff.thunk import wrapped
 from emulate.compilers import found
 from emulate.follow import follow

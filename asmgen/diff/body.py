@@ -8,13 +8,14 @@ from functools import cached_property
 
 from asmgen.contracts import Signature
 from asmgen.diff.image import Image
-from asmgen.diff.lines import Line, is_padding, lines
+from asmgen.diff.lines import STACK_POINTER, Line, is_padding, lines
 from asmgen.errors import Source
 from asmgen.function import Function
 from asmgen.link import link, routines
 from asmgen.passes import Options
 from asmgen.targets.assemble import assemble
 from asmgen.targets.row import Instruction
+from emulate.follow import depth
 from emulate.machine import EmulationError, Fault, Machine
 
 #: Bytes below the stack pointer that compilers may use.
@@ -47,10 +48,15 @@ class Body:
     @cached_property
     def machine(self) -> Machine:
         """An emulator for it. What compilers make may use the red zone."""
-        zone = 0 if self.stack is not None else RED_ZONE[self.target]
-        return Machine(
-            self.target, self.code, self.entry, self.signature, self.features, stack=self.stack, red_zone=zone
-        )
+        if self.stack is not None:
+            return self._machine(self.stack, 0)
+        moving = {line.end for line in self.lines.values() if STACK_POINTER[self.target] in line.writes}
+        starts = {start for start, _, _ in self.functions} | {self.entry if self.start is None else self.start}
+        deepest = depth(self._machine(0, 0), sorted(moving | starts))
+        return self._machine(deepest, RED_ZONE[self.target])
+
+    def _machine(self, stack: int, zone: int) -> Machine:
+        return Machine(self.target, self.code, self.entry, self.signature, self.features, stack=stack, red_zone=zone)
 
     @cached_property
     def lines(self) -> dict[int, Line]:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from asmgen.diff import calls, mca
+from asmgen.diff import mca
 from asmgen.diff.align import Matches, rows
 from asmgen.diff.body import Body
+from asmgen.diff.calls import groups
 from asmgen.diff.classes import CAUSES, causes
 from asmgen.diff.figures import Figures, chain, figures, kinds, live, standing
 from asmgen.diff.layout import Layout
@@ -26,17 +27,19 @@ Group = Sequence[tuple[Input, ...]]
 #: Inputs with which each path is followed: enough that a bit is not taken for another one.
 CALLS = 8
 #: The same where a call takes more instructions than LONG, and its values are told apart by their number.
-FEW, LONG = 3, 6000
+FEW, LONG = 4, 1500
 
 
 @dataclass(frozen=True)
 class Side:
-    """A routine that was followed: its paths, the class of each line reached (by offset), what was counted."""
+    """A routine that was followed: its paths, the class of each line reached (by offset), what was counted, and with
+    how many inputs."""
 
     body: Body
     runs: list[Run]
     kinds: Mapping[int, str]
     figures: Figures
+    calls: int = 0
 
     @cached_property
     def lines(self) -> dict[int, Line]:
@@ -62,27 +65,29 @@ class Side:
         return any(run.varies for run in self.runs)
 
 
-def follow(function: Function, body: Body, layout: Layout | None = None, limit: int = LIMIT) -> Side:
+def follow(function: Function, body: Body, layout: Layout | None = None, limit: int = LIMIT, count: int = 0) -> Side:
     """Follow a routine on the kernel's inputs, which are the same for every routine.
 
-    What takes more than `limit` instructions a call is not followed: its lines are counted as they stand.
+    `count` is the number of inputs with which another one was followed that it is to be held against. What takes more
+    than `limit` instructions a call is not followed: its lines are counted as they stand.
     """
-    for count, most in ((CALLS, LONG), (FEW, limit)):
+    tries = [(count, limit)] if count else [(CALLS, min(LONG, limit)), (FEW, limit)][: 2 if limit > LONG else 1]
+    for calls, most in tries:
         try:
-            followed = runs(body, _given(function, calls.groups(function.signature, count), layout), min(most, limit))
+            followed = runs(body, _given(function, groups(function.signature, calls), layout), most)
         except TooLong:
             continue
-        return Side(body, followed, kinds(followed), figures(body.target, followed))
+        return Side(body, followed, kinds(followed), figures(body.target, followed), calls)
     start, end, _ = body.function_at(body.entry if body.start is None else body.start)
     lines = {at: line for at, line in body.lines.items() if start <= at < end}
     return Side(body, [], {at: line.kind for at, line in lines.items()}, standing(list(lines.values())))
 
 
-def _given(function: Function, groups: Sequence[Group], layout: Layout | None) -> list[list[tuple[Input, ...]]]:
+def _given(function: Function, made: Sequence[Group], layout: Layout | None) -> list[list[tuple[Input, ...]]]:
     """The calls as a routine of this layout takes them."""
     if layout is None:
-        return [list(group) for group in groups]
-    return [[layout.inputs(function.signature, call) for call in group] for group in groups]
+        return [list(group) for group in made]
+    return [[layout.inputs(function.signature, call) for call in group] for group in made]
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 from asmgen.diff.body import ours
 from asmgen.diff.comparison import Comparison, Side, compare, follow, modelled
-from asmgen.diff.same import same
+from asmgen.diff.same import Expected, same
 from asmgen.diff.sources import Source, Wishes, layout_of
 from asmgen.diff.verdict import Verdict, verdict
 from asmgen.errors import AsmgenError, UsageError
@@ -82,20 +84,44 @@ def case(function: Function, target: str, sources: Sequence[Source], how: How) -
     for source in sources:
         try:
             body = source.body(function)
+            if body is None:
+                continue
             first = known.setdefault(body.text, body.name)
             if first != body.name:
                 equal[first] = (*equal.get(first, ()), body.name)
                 continue
-            sides.append(follow(function, body, layout_of(function.signature, how.wishes), how.limit))
+            layout = layout_of(function.signature, how.wishes)
+            sides.append(follow(function, body, layout, how.limit, mine.calls))
         except UsageError:
             raise
         except AsmgenError as error:
             failed.append(Failed(source.name, str(error)))
-    if how.model:
-        sides = modelled(sides, how.cores)
-    made = [compare(sides[0], side, same(function, side.body, how.vectors, how.seed)) for side in sides[1:]]
+    with ThreadPoolExecutor(1) as pool:  # llvm-mca is another process: emulate meanwhile
+        pending = pool.submit(modelled, sides, how.cores) if how.model else None
+        expected = _once(function)
+        judged = [same(function, side.body, how.vectors, how.seed, expected) for side in sides[1:]]
+        if pending is not None:
+            sides = pending.result()
+    made = [compare(sides[0], side, sameness) for side, sameness in zip(sides[1:], judged, strict=True)]
     verdicts = [verdict(each, own_c=own_c) for each in made]
     return Case(function, target, sides[0], tuple(made), tuple(verdicts), tuple(failed), equal)
+
+
+def _once(function: Function) -> Expected:
+    """What the function must give, worked out once for the same arguments: all sources get the same."""
+    known: dict[tuple[Any, ...], tuple[int, ...]] = {}
+
+    def expected(meant: Sequence[Any]) -> tuple[int, ...]:
+        key = tuple(meant)
+        if key not in known:
+            known[key] = function.expected(meant)
+        return known[key]
+
+    return expected
+
+
+#: Kernels of one script, and a target.
+Job = tuple[tuple[Function, ...], str]
 
 
 def by_script(functions: Sequence[Function]) -> Iterator[list[Function]]:

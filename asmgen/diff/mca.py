@@ -39,7 +39,8 @@ _OLDEST = 19
 _NAMES = (*(f"llvm-mca-{version}" for version in range(30, _OLDEST - 1, -1)), "llvm-mca")
 _TRIPLES = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
 _COMMENT = {"amd64": "#", "arm64": "//"}
-_ITERATIONS = 50
+#: Calls that are modelled one after the other, fewer of long ones: about so many instructions in all.
+_ITERATIONS, _FEWEST, _ENOUGH = 50, 10, 10_000
 #: Instructions of a call beyond which it is not modelled.
 _LONGEST = 5000
 
@@ -106,15 +107,17 @@ def _model(path: str, target: str, core: str, texts: Sequence[str]) -> list[floa
     regions = "".join(
         f"{mark} LLVM-MCA-BEGIN r{index}\n{each}\n{mark} LLVM-MCA-END\n" for index, each in enumerate(texts)
     )
+    longest = max(each.count("\n") for each in texts) + 1
+    iterations = max(_FEWEST, min(_ITERATIONS, _ENOUGH // longest))
     with tempfile.TemporaryDirectory(prefix="asmgen-") as scratch:
         source = Path(scratch) / "lines.s"
         source.write_text(regions)
-        command = (path, f"-mtriple={_TRIPLES[target]}", f"-mcpu={core}", f"-iterations={_ITERATIONS}",
+        command = (path, f"-mtriple={_TRIPLES[target]}", f"-mcpu={core}", f"-iterations={iterations}",
                    "-instruction-info=0", "-resource-pressure=0", str(source))  # fmt: skip
         finished = tools.run(command, seconds=60)
     if finished.status:
         return None
-    totals = [int(each) / _ITERATIONS for each in re.findall(r"^Total Cycles:\s+(\d+)", finished.output, re.M)]
+    totals = [int(each) / iterations for each in re.findall(r"^Total Cycles:\s+(\d+)", finished.output, re.M)]
     return totals if len(totals) == len(texts) else None
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from asmgen import tools
@@ -14,16 +14,12 @@ from asmgen.contracts import Signature
 from asmgen.diff.body import Body, of_image
 from asmgen.diff.image import Image, from_bytes, load
 from asmgen.diff.layout import Layout, parse
+from asmgen.diff.own import Set, Unit, decided
 from asmgen.diff.thunk import wrapped
-from asmgen.emit import c, c_calls, header
-from asmgen.emit.origin import Origin
 from asmgen.errors import AsmgenError, UsageError
 from asmgen.function import Function
-from asmgen.kernel import Kernel
-from asmgen.link import closure
-from asmgen.passes import FEATURES, lower_kernel
-from asmgen.program import Program
-from emulate.compilers import Compiler, chosen, missing
+from asmgen.passes import FEATURES, Options
+from emulate.compilers import chosen, missing
 
 #: Flags tried unless the user gives others: what asmgen may use on the target, compilers may use too.
 FLAGS = {"amd64": ("-O2 -mbmi2 -madx", "-O3 -mbmi2 -madx"), "arm64": ("-O2", "-O3")}
@@ -31,31 +27,18 @@ BASE_FLAGS = ("-O2", "-O3")
 #: What code of others may use under emulation, whatever it was compiled for.
 EMULATED = {"amd64": frozenset({"bmi2", "adx"}), "arm64": frozenset[str]()}
 
+#: What is said of C that takes another algorithm than the assembly: the one that `build` writes.
+PORTABLE = "portable C"
+
 _C, _ASSEMBLY = (".c", ".cc", ".cpp"), (".S", ".s", ".asm")
 
 
 @dataclass(frozen=True)
-class Set:
-    """A compiler with flags."""
-
-    compiler: Compiler
-    flags: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.compiler.name} {self.flags}".rstrip()
-
-    def compile(self, texts: Mapping[str, str], name: str) -> bytes:
-        """The object of one of these texts."""
-        return self.compiler.compile(texts, name, shlex.split(self.flags))
-
-
-@dataclass(frozen=True)
 class Source:
-    """Something to compare with, by name; `body` makes a kernel's routine of it."""
+    """Something to compare with, by name; `body` makes a kernel's routine of it, None where it has nothing to say."""
 
     name: str
-    body: Callable[[Function], Body]
+    body: Callable[[Function], Body | None]
 
 
 @dataclass(frozen=True)
@@ -76,48 +59,39 @@ def sets(wishes: Wishes, target: str, usual: int | None = None) -> list[Set]:
     return [Set(each, flags) for each in chosen(wishes.compilers, target) for flags in wishes.flags or ours]
 
 
-def sources(kernels: Sequence[Function], target: str, wishes: Wishes) -> list[Source]:
-    """Everything that these kernels, of one script, are compared with on a target."""
+def sources(kernels: Sequence[Function], target: str, wishes: Wishes, usual: int | None = None) -> list[Source]:
+    """Everything that these kernels, of one script, are compared with on a target; `usual` as for `sets`."""
     found = [_file(spec, target, wishes) for spec in wishes.against] if wishes.against else []
     made = [each for group in found for each in group]
     if wishes.since:
         made.append(_since(wishes.since, target, wishes.features))
-    return made or _compiled(kernels, sets(wishes, target), target)
+    return made or _compiled(kernels, sets(wishes, target, usual), Options(target, wishes.features))
 
 
-def own_c(functions: Sequence[Function]) -> tuple[dict[str, str], str]:
-    """Our C of kernels of one script with all that they call: texts by file name, and the name of the `.c`."""
-    stem = functions[0].signature.script
-    origin = Origin(script=stem, file=Path(functions[0].file).name, about="", command="", target="", stem=stem)
-    every = closure(functions)
-    parts = [c.part(lower_kernel(each)) for each in every if isinstance(each, Kernel)]
-    parts += [c_calls.part(origin, each) for each in reversed(every) if isinstance(each, Program)]
-    texts = {
-        f"{stem}.h": header.emit(origin, [each.signature for each in every], features=()),
-        f"{stem}.c": c.join(origin, parts),
-    }
-    return texts, f"{stem}.c"
-
-
-def _compiled(kernels: Sequence[Function], every: Sequence[Set], target: str) -> list[Source]:
-    """Our own C by every set, compiled side by side."""
+def _compiled(kernels: Sequence[Function], every: Sequence[Set], options: Options) -> list[Source]:
+    """Our own C by every set; kernels whose assembly takes another algorithm than portable C have that by them, too."""
     if not every:
         return []
-    texts, name = own_c(kernels)
-    with ThreadPoolExecutor(2) as pool:
-        objects = list(pool.map(lambda each: each.compile(texts, name), every))
-    return [of_object(each, data, name, target) for each, data in zip(every, objects, strict=True)]
+    chosen = Unit(kernels, options, every)
+    chosen.begin()
+    made = [_own(each, each.name, chosen, options.target) for each in every]
+    other = [each for each in kernels if decided(each, options)]
+    if other:
+        portable = Unit(other, None, every)
+        made += [_own(each, f"{each.name}, {PORTABLE}", portable, options.target) for each in every]
+    return made
 
 
-def of_object(each: Set, data: bytes, file: str, target: str) -> Source:
-    """A kernel's routine in an object of our C."""
-    command = shlex.join([*each.compiler.command, *shlex.split(each.flags), "-c", file])
+def _own(one: Set, name: str, unit: Unit, target: str) -> Source:
+    """A kernel's routine in an object of our C; nothing of kernels that are not in it."""
 
-    def body(function: Function) -> Body:
-        image = from_bytes(data, file, function.signature.symbol, EMULATED[target])
-        return wrapped(of_image(each.name, image, function.signature, EMULATED[target], command))
+    def body(function: Function) -> Body | None:
+        if function not in unit.functions:
+            return None
+        image = from_bytes(unit.object(one, function), unit.file, function.signature.symbol, EMULATED[target])
+        return wrapped(of_image(name, image, function.signature, EMULATED[target], one.command(unit.file)))
 
-    return Source(each.name, body)
+    return Source(name, body)
 
 
 # Files of other people.
@@ -185,22 +159,26 @@ def _since(revision: str, target: str, features: str) -> Source:
     def body(function: Function) -> Body:
         stem = function.signature.script + ("" if features == "default" else f"_{features}")
         name = f"out/{target}/{stem}.S"
-        every = chosen((), target)
-        if not every:
-            raise AsmgenError(
-                "--since assembles the file of then, and nothing here does", hint="; ".join(missing(target))
-            )
-        with tempfile.TemporaryDirectory(prefix="asmgen-") as scratch:
-            path = Path(scratch) / f"{stem}.S"
-            command = ("sh", "-c", 'exec git show "$1" >"$2"', "sh", f"{revision}:./{name}", str(path))
-            finished = tools.run(command, Path.cwd(), seconds=30)
-            if finished.status:
-                raise AsmgenError(
-                    f"git has no {name} at {revision}: {finished.first_error}",
-                    hint="run it in the directory that holds out/, with a commit, branch or tag",
-                )
-            data = every[0].compile_file(path)
-        image = from_bytes(data, f"{name} at {revision}", function.signature.symbol, FEATURES[target][features])
+        symbol = function.signature.symbol
+        image = from_bytes(_then(revision, name, target), f"{name} at {revision}", symbol, FEATURES[target][features])
         return wrapped(of_image(f"asmgen at {revision}", image, function.signature, EMULATED[target]))
 
     return Source(f"asmgen at {revision}", body)
+
+
+@cache
+def _then(revision: str, name: str, target: str) -> bytes:
+    """The object made of a file at a revision."""
+    every = chosen((), target)
+    if not every:
+        raise AsmgenError("--since assembles the file of then, and nothing here does", hint="; ".join(missing(target)))
+    with tempfile.TemporaryDirectory(prefix="asmgen-") as scratch:
+        path = Path(scratch) / Path(name).name
+        command = ("sh", "-c", 'exec git show "$1" >"$2"', "sh", f"{revision}:./{name}", str(path))
+        finished = tools.run(command, Path.cwd(), seconds=30)
+        if finished.status:
+            raise AsmgenError(
+                f"git has no {name} at {revision}: {finished.first_error}",
+                hint="run it in the directory that holds out/, with a commit, branch or tag",
+            )
+        return every[0].compile_file(path)

@@ -29,6 +29,9 @@ COMPUTING = frozenset({"products", "with carry", "other"})
 
 Value = tuple[int, ...]
 
+#: Products that are added to or taken from something in one instruction of 64 bits, by their sign.
+FUSED = {"madd": 1, "msub": -1, "umaddl": 1, "umsubl": -1, "smaddl": 1, "smsubl": -1}
+
 
 @dataclass(frozen=True)
 class Step:
@@ -149,7 +152,16 @@ class _Context:
                 continue
             for at in (place, place + 1) if name in self.vectors else (place,):
                 found.append(tuple(walk.states[index + 1][at] for walk in self.walks))
+        if line.mnemonic in FUSED and len(found) == 1:
+            found.append(self._product(index, line, found[0]))
         return tuple(found)
+
+    def _product(self, index: int, line: Line, made: Value) -> Value:
+        """The product alone that a fused instruction adds to or takes from its last operand."""
+        addend = self.places.get(line.text.rpartition(" ")[2])
+        sign = FUSED[line.mnemonic]
+        before = [walk.states[index][addend] if addend is not None else 0 for walk in self.walks]
+        return tuple(sign * (after - old) % 2**64 for after, old in zip(made, before, strict=True))
 
     def _stored(self, index: int) -> tuple[Value, ...]:
         writes = [[access.value for access in walk.accesses[index] if access.write] for walk in self.walks]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -14,15 +13,20 @@ from rich.table import Table
 from asmgen.diff.classes import CAUSES
 from asmgen.diff.comparison import Comparison
 from asmgen.diff.figures import COLUMNS, Figures
-from asmgen.diff.job import How, by_script, case
-from asmgen.diff.sources import Set, Source, of_object, own_c, sets, sources
+from asmgen.diff.job import Case, How, Job, by_script, case
+from asmgen.diff.sources import Source, sources
+from asmgen.errors import AsmgenError, UsageError
 from asmgen.function import Function
+from asmgen.program import Program
+from asmgen.scripts import find, shipped
 from asmgen.work import each
 
 #: Cores that summaries are modelled on unless others are asked for.
 CORES = ("znver3", "neoverse-n1")
-#: Instructions of a call beyond which routines are only counted and compared by their results: programs, mostly.
+#: Instructions of a call beyond which programs are only counted and compared by their results.
 LONGEST = 3000
+#: The vectors of a program are so many times fewer: it takes that much longer, and what it calls is compared by itself.
+PART = 8
 
 
 @dataclass(frozen=True)
@@ -40,37 +44,63 @@ class Entry:
     problem: str = ""
 
 
-def summarize(functions: Sequence[Function], targets: Sequence[str], how: How) -> Iterator[Entry]:
-    """Compare everything with everything, over the machine's cores. Listings and pages need more: see `case`."""
-    how = replace(how, cores=how.cores or CORES, limit=min(how.limit, LONGEST))
-    if how.wishes.against or how.wishes.since:
-        for function, target in ((function, target) for target in targets for function in functions):
-            yield from _entries(function, target, sources([function], target, how.wishes), how)
-        return
-    known = {target: sets(how.wishes, target, usual=1) for target in targets}
-    groups = list(by_script(functions))
-    texts = list(each(own_c, groups))
-    wanted = [(group, *made, target, one) for group, made in zip(groups, texts, strict=True)
-              for target in targets for one in known[target]]  # fmt: skip
-    with ThreadPoolExecutor(2) as pool:
-        objects = list(pool.map(lambda job: job[4].compile(job[1], job[2]), wanted))
-    found: dict[tuple[str, str], list[Source]] = {}
-    for (group, _, name, target, one), data in zip(wanted, objects, strict=True):
-        found.setdefault((group[0].file, target), []).append(of_object(one, data, name, target))
-    jobs = [(function, target) for function in functions for target in targets]
-    for entries in each(partial(_job, found, how), jobs):
-        yield from entries
+def summarize(selectors: Sequence[str], targets: Sequence[str], how: How) -> list[Entry]:
+    """Compare everything with everything, over the machine's cores. Listings and pages need more: see `case`.
+
+    What fails has an entry with its reason, and the rest goes on.
+    """
+    how = replace(how, cores=how.cores or CORES)
+    found, failed = _found(selectors)
+    jobs = [(tuple(group), target) for group in by_script(found) for target in targets]
+    order = sorted(range(len(jobs)), key=lambda index: (-_weight(jobs[index]), index))  # the longest first
+    made = dict(zip(order, each(partial(_job, how), [jobs[index] for index in order]), strict=True))
+    return [entry for index in range(len(jobs)) for entry in made[index]] + failed
 
 
-def _job(found: Mapping[tuple[str, str], list[Source]], how: How, job: tuple[Function, str]) -> list[Entry]:
-    function, target = job
-    return list(_entries(function, target, found.get((function.file, target), []), how))
+def _found(selectors: Sequence[str]) -> tuple[list[Function], list[Entry]]:
+    """The kernels; of all shipped scripts those that can be read, and an entry for each other one."""
+    if selectors:
+        return find(selectors), []
+    found: list[Function] = []
+    failed = []
+    for name in shipped():
+        try:
+            found += find([name])
+        except AsmgenError as error:
+            failed.append(Entry(name, "", "asmgen", None, problem=str(error)))
+    return found, failed
 
 
-def _entries(function: Function, target: str, others: Sequence[Source], how: How) -> Iterator[Entry]:
-    """Ours, then each of the others, those of equal code too."""
-    made = case(function, target, others, how)
+def _weight(job: Job) -> int:
+    """About how long it takes."""
+    return sum(int(each.modulus).bit_length() ** 2 for each in job[0])
+
+
+def _job(how: How, job: Job) -> list[Entry]:
+    """The lines of kernels of one script on one target."""
+    kernels, target = job
+    others = sources(kernels, target, how.wishes, usual=1)
+    return [entry for kernel in kernels for entry in _tried(kernel, target, others, how)]
+
+
+def _tried(function: Function, target: str, others: Sequence[Source], how: How) -> list[Entry]:
+    """The lines of one kernel; one with the reason where there is nothing to compare."""
+    if isinstance(function, Program):
+        how = replace(how, limit=min(how.limit, LONGEST), vectors=-(-how.vectors // PART))
     kernel = f"{function.signature.script}.{function.signature.kernel}"
+    try:
+        return list(_entries(kernel, case(function, target, others, how)))
+    except UsageError:
+        raise
+    except AsmgenError as error:
+        return [Entry(kernel, target, "asmgen", None, problem=str(error))]
+    except Exception as error:  # one fault of ours is not to hide what came of the others
+        return [Entry(kernel, target, "asmgen", None, problem=f"a fault in asmgen, {type(error).__name__}: {error}")]
+
+
+def _entries(kernel: str, made: Case) -> Iterator[Entry]:
+    """Ours, then each of the others, those of equal code too."""
+    target = made.target
     yield Entry(kernel, target, "asmgen", made.ours.figures)
     for one, verdict in zip(made.comparisons, made.verdicts, strict=True):
         entry = _entry(kernel, target, one, verdict.outcome)
@@ -82,8 +112,9 @@ def _entries(function: Function, target: str, others: Sequence[Source], how: How
 
 def _entry(kernel: str, target: str, made: Comparison, outcome: str) -> Entry:
     problem = made.same.first.reason if made.same and made.same.first else ""
+    products = made.matched(0, "products") if made.ours.runs and made.theirs.runs else (0, 0)
     return Entry(
-        kernel, target, made.theirs.body.name, made.theirs.figures, made.matched(0, "products"),
+        kernel, target, made.theirs.body.name, made.theirs.figures, products,
         (made.unmatched(0), made.unmatched(1)), outcome, problem,
     )  # fmt: skip
 
@@ -169,4 +200,4 @@ def as_markdown(cells: Cells) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows)) + "\n"
 
 
-__all__ = ["Entry", "Set", "as_markdown", "as_table", "lines", "rest", "summarize", "totals"]
+__all__ = ["Entry", "as_markdown", "as_table", "lines", "rest", "summarize", "totals"]

@@ -185,6 +185,20 @@ def _key(function: Function, options: Options) -> tuple[object, ...]:
     return "routine", function.name, options
 
 
+def chosen_words(kernel: Kernel, options: Options) -> Program:
+    """The kernel as words, by the algorithm that its finished routine takes."""
+    if not kernel.choices:
+        return lower_kernel(kernel)
+    return cached(("words", kernel.name, options), lambda: _words(kernel, options), script=Path(kernel.file))
+
+
+def _words(kernel: Kernel, options: Options) -> Program:
+    stages = compile_stages(kernel, options)
+    assert stages.words is not None
+    keep_code(kernel, options, stages.frame)
+    return stages.words
+
+
 #: The passes in order, by the names that `show --after` takes.
 PIPELINE: dict[str, Callable[[Stages], Any]] = {
     "values": lambda made: made.values,
@@ -195,4 +209,7 @@ PIPELINE: dict[str, Callable[[Stages], Any]] = {
     "frame": lambda made: made.frame,
 }
 
-__all__ = ["PIPELINE", "Options", "Stages", "compile_kernel", "compile_stages", "keep_code", "lower_kernel", "replace"]
+__all__ = [
+    "PIPELINE", "Options", "Stages", "chosen_words", "compile_kernel", "compile_stages", "keep_code", "lower_kernel",
+    "replace",
+]  # fmt: skip
