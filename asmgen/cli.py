@@ -80,6 +80,7 @@ Examples:
   asmgen chain "2**255 - 21"       of an inverse modulo 2^255 - 19
   asmgen chain 0xfff1
   asmgen chain my_field.py:invert  the exponent of a program
+  asmgen chain                     those of shipped programs beside the shortest published
 """
 
 REPORT_EXAMPLES = """
@@ -334,12 +335,18 @@ def show(selector: str, target: str, stage: str | None, features: str, registers
 
 
 @main.command(epilog=CHAIN_EXAMPLES, short_help="A short addition chain for a fixed exponent.")
-@click.argument("what", metavar="EXPONENT|KERNEL")
-def chain(what: str) -> None:
+@click.argument("what", metavar="[EXPONENT|KERNEL]", required=False)
+def chain(what: str | None) -> None:
     """A short addition chain for a fixed exponent: its counts, and statements for a script.
 
     EXPONENT is a number, such as 0xfff1 or "(2**255 - 24) // 8"; KERNEL a program that raises its argument to a power.
+    Without either, the counts of all exponents of shipped programs beside the shortest published.
     """
+    if what is None:
+        from asmgen.published import show
+
+        show()
+        return
     from asmgen.chain_text import text
 
     click.echo(text(what))
