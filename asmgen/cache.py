@@ -92,9 +92,8 @@ def _version() -> str:
     return _hash([path for source in _SOURCES for path in sorted(source.rglob("*.py"))], sys.version)
 
 
-@cache
 def _beside(folder: Path) -> str:
-    """The hash of the scripts in a directory: any may import any."""
+    """The hash of the scripts in a directory: any may import any, and any may change while this runs."""
     return _hash(sorted(folder.glob("*.py")))
 
 

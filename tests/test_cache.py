@@ -28,7 +28,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def _forget() -> None:
     cache._folder.cache_clear()
-    cache._beside.cache_clear()
 
 
 def files(folder: Path) -> list[Path]:
@@ -65,10 +64,8 @@ def test_another_key_script_or_neighbor_is_another_place(tmp_path: Path) -> None
     assert cached(("x",), lambda: 3) == 3
     assert cached(("x",), never, script=script) == 1
     other.write_text(SCRIPT)
-    _forget()
     assert cached(("x",), lambda: 4, script=script) == 4
     script.write_text(SCRIPT + "# changed\n")
-    _forget()
     assert cached(("x",), lambda: 5, script=script) == 5
 
 
