@@ -124,8 +124,8 @@ def _element_fault(trace: Trace, nodes: Sequence[Node], contract: Element, verb:
         allowed = Interval(0, contract.value_max)
         reached = trace.space.interval(value_of([node.poly for node in nodes], contract), allowed)
         if not reached.within(allowed):
-            text = f"the value may reach {size(reached.high)}, {verb} is at most {size(contract.value_max)}"
-            return Fault(text, nodes[-1].source)
+            high, allowed_most = sizes(reached.high, contract.value_max)
+            return Fault(f"the value may reach {high}, {verb} is at most {allowed_most}", nodes[-1].source)
     return None
 
 
@@ -136,7 +136,8 @@ def _number_fault(trace: Trace, node: Node, most: int, unit: int, what: str, ver
         return Fault(f"{what} may be negative, as low as {size(reached.low)}{origin(node)}", node.source, negative=True)
     if reached.high > most:
         word = ", more than a 64-bit word holds" if most < 2**64 <= reached.high else ""
-        text = f"{what} may reach {size(reached.high)}{word}; {verb} is at most {size(most)}{origin(node)}"
+        high, allowed_most = sizes(reached.high, most)
+        text = f"{what} may reach {high}{word}; {verb} is at most {allowed_most}{origin(node)}"
         return Fault(text, node.source)
     if unit != 1 and trace.space.divide(node.poly, unit) is None:
         return Fault(f"{what} is not proven to be a multiple of {integer_text(unit)}", node.source)
@@ -153,6 +154,12 @@ def size(value: int) -> str:
         return f"{sign}2^{power:.2f}"
     side = "above" if value > (1 << round(power)) * (-1 if value < 0 else 1) else "below"
     return f"just {side} {sign}2^{round(power)}"
+
+
+def sizes(reached: int, most: int) -> tuple[str, str]:
+    """Two bounds for people, of which one is too large: in full where they would read the same."""
+    texts = size(reached), size(most)
+    return texts if texts[0] != texts[1] else (f"{reached:#x}", f"{most:#x}")
 
 
 def origin(node: Node) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from asmgen.arguments import checked, form
 from asmgen.contracts import BitContract, Bytes, Contract, CountContract, Element, Signature, Table
 from asmgen.errors import AsmgenError, Source, caller, here
-from asmgen.promises import size
+from asmgen.promises import sizes
 
 if TYPE_CHECKING:
     from asmgen.function import Function
@@ -195,7 +195,7 @@ def unmet(given: Contract, wanted: Contract, verb: str = "allowed") -> str | Non
     if isinstance(wanted, CountContract) and not isinstance(given, CountContract):
         return "how often something is done must be public, this is a secret number"
     if given.value_max > wanted.value_max:
-        return f"the number may reach {size(given.value_max)}, {verb} is at most {size(wanted.value_max)}"
+        return _too_large("the number", given.value_max, wanted.value_max, verb)
     return None
 
 
@@ -217,7 +217,12 @@ def _element_unmet(given: Element, wanted: Element, verb: str) -> str | None:
         return f"the limbs are multiples of {given.multiple_of}, multiples of {wanted.multiple_of} are needed"
     for index, (most, allowed) in enumerate(zip(given.limb_max, wanted.limb_max, strict=True)):
         if most > allowed:
-            return f"limb {index} may reach {size(most)}, {verb} is at most {size(allowed)}"
+            return _too_large(f"limb {index}", most, allowed, verb)
     if given.value_max > wanted.value_max:
-        return f"the value may reach {size(given.value_max)}, {verb} is at most {size(wanted.value_max)}"
+        return _too_large("the value", given.value_max, wanted.value_max, verb)
     return None
+
+
+def _too_large(what: str, reached: int, most: int, verb: str) -> str:
+    high, allowed = sizes(reached, most)
+    return f"{what} may reach {high}, {verb} is at most {allowed}"

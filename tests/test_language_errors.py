@@ -33,6 +33,12 @@ CASES: dict[str, tuple[str, str, str]] = {
         r"most of it comes from a\[0\], which reaches 2\^52 - 1",
         "carry or reduce once more before it is returned, or promise more",
     ),
+    "bounds that would read the same": (
+        "@kernel(computes=lambda a: a)\ndef shorter(a: fe.limbs_below(2**64)) -> fe.limbs_below(2**51 + 2**13):\n"
+        "    low, high = zip(*(limb.split(51) for limb in a))\n"
+        "    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)]  # here\n",
+        r"limb 0 may reach 0x8000000025fec; promised is at most 0x8000000001fff", "carry or reduce once more",
+    ),
     "limb that may exceed its word": (
         "@kernel\ndef mul_small(a: loose, c: Small(2**32)) -> fe.limbs_below(2**64):\n"
         "    return [c * limb for limb in a]  # here\n",
