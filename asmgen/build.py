@@ -160,7 +160,7 @@ def texts(made: Sequence[Unit], progress: Progress | None = None, *, trust: bool
             stacks = {callee: parts[unit, callee].stack for callee in program.callees}
             made_of = (unit.origin, unit.features, program.name, sorted((each.name, n) for each, n in stacks.items()))
             work_on = partial(_program, unit, program, stacks)
-            take(unit, program, cached(("files", *made_of), work_on, script=Path(program.file), trust=trust))
+            take(unit, program, cached(("files", *made_of), work_on, script=program.version, trust=trust))
     files: dict[str, str] = {}
     for unit in made:
         done_parts = [parts[unit, kernel] for kernel in unit.kernels]
@@ -172,7 +172,7 @@ def texts(made: Sequence[Unit], progress: Progress | None = None, *, trust: bool
 def _routine(job: tuple[Unit, Function], *, trust: bool) -> _Made:
     unit, kernel = job
     key = ("files", unit.origin, unit.features, kernel.name)
-    return cached(key, lambda: _compiled(unit, kernel), script=Path(kernel.file), trust=trust)
+    return cached(key, lambda: _compiled(unit, kernel), script=kernel.version, trust=trust)
 
 
 def _compiled(unit: Unit, kernel: Function) -> _Made:

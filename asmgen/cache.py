@@ -1,8 +1,8 @@
 """Finished routines kept between runs, found by the hash of all that they are made from.
 
-The key covers every file of asmgen and emulate, the script and the scripts beside it, and the options, so that nothing
-stale can be found. What is read back is unpickled with this package's own classes only. `ASMGEN_CACHE` names another
-directory, or is `off`.
+The key covers every file of asmgen and emulate, the script and the scripts beside it as they were when it was run, and
+the options, so that nothing stale can be found. What is read back is unpickled with this package's own classes only.
+`ASMGEN_CACHE` names another directory, or is `off`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from asmgen.targets.row import Row
+if TYPE_CHECKING:
+    from asmgen.targets.row import Row
 
 Value = TypeVar("Value")
 
@@ -31,11 +32,12 @@ _PLAIN = {("builtins", "frozenset"), ("builtins", "set")}
 
 
 def cached(
-    key: Sequence[object], make: Callable[[], Value], *, script: Path | None = None, trust: bool = True
+    key: Sequence[object], make: Callable[[], Value], *, script: str | None = None, trust: bool = True
 ) -> Value:
     """make(), or what it gave before for the same key (by `repr`), script and version of this package.
 
-    Without `trust` it is made in any case, and kept for others.
+    `script` is the `version` of the function that the value is made from, if it is made from one; with an empty one
+    nothing is kept. Without `trust` it is made in any case, and kept for others.
     """
     place = _place(key, script)
     if place is not None and trust:
@@ -47,7 +49,7 @@ def cached(
     return made
 
 
-def keep(key: Sequence[object], made: object, *, script: Path | None = None) -> None:
+def keep(key: Sequence[object], made: object, *, script: str | None = None) -> None:
     """For the next time; where it cannot be written nothing is lost but time."""
     place = _place(key, script)
     if place is not None:
@@ -55,12 +57,16 @@ def keep(key: Sequence[object], made: object, *, script: Path | None = None) -> 
             _write(place, made)
 
 
-def _place(key: Sequence[object], script: Path | None) -> Path | None:
-    folder = _folder()
+def script_version(path: Path) -> str:
+    """What tells a script from others and from itself at other times, those beside it included: any may import any."""
+    return _hash(sorted(path.parent.glob("*.py")), str(path))
+
+
+def _place(key: Sequence[object], script: str | None) -> Path | None:
+    folder = None if script == "" else _folder()
     if folder is None:
         return None
-    scripts = "" if script is None else f"{script}\n{_beside(script.parent)}"
-    name = hashlib.sha256(f"{scripts}\n{key!r}".encode()).hexdigest()
+    name = hashlib.sha256(f"{script}\n{key!r}".encode()).hexdigest()
     return folder / name[:2] / name[2:34]
 
 
@@ -92,11 +98,6 @@ def _version() -> str:
     return _hash([path for source in _SOURCES for path in sorted(source.rglob("*.py"))], sys.version)
 
 
-def _beside(folder: Path) -> str:
-    """The hash of the scripts in a directory: any may import any, and any may change while this runs."""
-    return _hash(sorted(folder.glob("*.py")))
-
-
 def _hash(paths: list[Path], more: str = "") -> str:
     found = hashlib.sha256(more.encode())
     for path in paths:
@@ -108,7 +109,7 @@ def _hash(paths: list[Path], more: str = "") -> str:
 def _write(place: Path, value: object) -> None:
     """The value in a file that appears whole."""
     buffer = io.BytesIO()
-    _Writer(buffer, pickle.HIGHEST_PROTOCOL).dump(value)
+    _Writer(buffer).dump(value)
     place.parent.mkdir(mode=0o700, exist_ok=True)
     handle, beside = tempfile.mkstemp(dir=place.parent)
     try:
@@ -127,8 +128,14 @@ def _rows(target: str) -> Any:
 class _Writer(pickle.Pickler):
     """Writes rows by their names: a row holds functions."""
 
+    def __init__(self, file: io.BytesIO) -> None:
+        from asmgen.targets.row import Row
+
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self.row = Row
+
     def persistent_id(self, value: object) -> tuple[str, str] | None:
-        if not isinstance(value, Row):
+        if not isinstance(value, self.row):
             return None
         for target in ("amd64", "arm64"):
             if _rows(target).get(value.name) is value:

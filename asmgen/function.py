@@ -27,6 +27,8 @@ class Function:
     """A function of a script with contracts."""
 
     noun = "function"
+    #: Of the script that it was found in: `asmgen.scripts` sets it on what a run of the script makes by itself.
+    version = ""
 
     def __init__(
         self, function: Callable[..., Any], computes: Callable[..., Any] | None, scope: Mapping[str, Any]

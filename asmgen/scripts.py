@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from asmgen.cache import script_version
 from asmgen.errors import AsmgenError, Source, UsageError, nearest, script_errors
 from asmgen.function import Function
 
@@ -84,6 +85,9 @@ def load(name_or_path: str | Path) -> Script:
     if not kernels:
         raise AsmgenError("this script has no kernel", source=Source(str(path), 1),
                           hint="put @kernel above the functions that are to become routines")  # fmt: skip
+    version = script_version(path)
+    for kernel in kernels.values():
+        kernel.version = version
     return Script(path.stem, path, kernels)
 
 

@@ -48,8 +48,9 @@ def each(function: Callable[[Job], Result], jobs: Sequence[Job], processes: int 
 
 
 def _begin() -> None:
-    """Ctrl-C ends a child without a word; the parent says what there is to say."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Ctrl-C ends a child without a word, where it is not ignored; the parent says what there is to say."""
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _one(index: int) -> Any:

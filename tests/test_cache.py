@@ -11,10 +11,18 @@ import pytest
 
 from asmgen import cache
 from asmgen.cache import cached, keep
-from asmgen.passes import Options, compile_stages
-from asmgen.scripts import find
+from asmgen.field import Field
+from asmgen.kernel import Kernel, kernel
+from asmgen.passes import Options, compile_kernel, compile_stages
+from asmgen.scripts import find, load
 
-SCRIPT = "from asmgen import *\nF = field('f', 97, limbs=[64])\n"
+SCRIPT = """from asmgen import Field, kernel
+narrow, wide = (Field("small", 2**61 - 1, limbs=[61]).limbs_below(2**n) for n in (60, 61))
+
+@kernel
+def add(a: narrow, b: narrow) -> wide:
+    return [a[0] + b[0]]
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -56,17 +64,49 @@ def test_what_is_not_trusted_is_made_and_kept() -> None:
     assert cached(("x",), never) == 3
 
 
-def test_another_key_script_or_neighbor_is_another_place(tmp_path: Path) -> None:
+def test_another_key_or_script_is_another_place() -> None:
+    assert cached(("x",), lambda: 1, script="a") == 1
+    assert cached(("y",), lambda: 2, script="a") == 2
+    assert cached(("x",), lambda: 3, script="b") == 3
+    assert cached(("x",), lambda: 4) == 4
+    assert cached(("x",), never, script="a") == 1
+
+
+def test_what_comes_of_no_script_is_not_kept(folder: Path) -> None:
+    assert cached(("x",), lambda: 1, script="") == 1
+    assert cached(("x",), lambda: 2, script="") == 2
+    assert files(folder) == []
+
+
+def test_scripts_are_told_apart_by_place_text_and_what_lies_beside(tmp_path: Path) -> None:
     script, other = tmp_path / "a.py", tmp_path / "b.py"
     script.write_text(SCRIPT)
-    assert cached(("x",), lambda: 1, script=script) == 1
-    assert cached(("y",), lambda: 2, script=script) == 2
-    assert cached(("x",), lambda: 3) == 3
-    assert cached(("x",), never, script=script) == 1
+    first = load(script).kernels["add"].version
+    assert first and load(script).kernels["add"].version == first
     other.write_text(SCRIPT)
-    assert cached(("x",), lambda: 4, script=script) == 4
+    beside = load(script).kernels["add"].version
+    assert len({first, beside, load(other).kernels["add"].version}) == 3
     script.write_text(SCRIPT + "# changed\n")
-    assert cached(("x",), lambda: 5, script=script) == 5
+    assert load(script).kernels["add"].version not in (first, beside)
+
+
+def test_a_kernel_of_no_script_is_compiled_each_time(folder: Path) -> None:
+    """Two kernels of one name in one file, such as a function makes them."""
+    for below in (2**20, 2**30):
+        assert made(below).version == ""
+        compile_kernel(made(below), Options("arm64"))
+    assert files(folder) == []
+
+
+def made(below: int) -> Kernel:
+    field = Field("small", 2**61 - 1, limbs=[61])
+    narrow = field.limbs_below(below)
+
+    @kernel
+    def add(a: narrow, b: narrow) -> field.limbs_below(2 * below):  # type: ignore[valid-type]
+        return [a[0] + b[0]]
+
+    return add
 
 
 def test_another_version_is_another_place_and_few_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -272,13 +272,19 @@ main(["build", "tiny.py"], prog_name="asmgen")
 """
 
 
+def heeds_ctrl_c() -> None:
+    """Jobs that a shell runs in the background ignore the signal, and so would what they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_while_files_are_written_leaves_the_old_ones_whole(here: Path) -> None:
     assert asmgen("build", "tiny.py:mul").exit_code == 0
     before = tree(here / "out")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     finished = subprocess.run(
-        [sys.executable, "-c", WRITING], capture_output=True, text=True, env=environment, timeout=60
-    )
+        [sys.executable, "-c", WRITING], capture_output=True, text=True, env=environment, timeout=60,
+        preexec_fn=heeds_ctrl_c,
+    )  # fmt: skip
     assert (finished.returncode, finished.stderr) == (130, "interrupted: nothing was left half-written\n")
     assert tree(here / "out") == before
 
@@ -307,6 +313,7 @@ def test_ctrl_c_on_a_terminal_reaches_all_processes_and_prints_one_line(here: Pa
     running = subprocess.Popen(
         [sys.executable, "-m", "asmgen", command, "slow.py"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True,
+        preexec_fn=heeds_ctrl_c,
     )  # fmt: skip
     deadline = time.monotonic() + 40
     while not (here / "begun").exists() and time.monotonic() < deadline:

@@ -49,7 +49,7 @@ def own_c(functions: Sequence[Function], options: Options | None = None) -> tupl
     portable C: the first alternative of each decision.
     """
     names = [each.name for each in functions]
-    return cached(("own C", names, options), lambda: _own_c(functions, options), script=Path(functions[0].file))
+    return cached(("own C", names, options), lambda: _own_c(functions, options), script=functions[0].version)
 
 
 def _own_c(functions: Sequence[Function], options: Options | None) -> tuple[dict[str, str], str]:
@@ -71,7 +71,7 @@ def decided(function: Function, options: Options) -> bool:
     if not isinstance(function, Kernel):
         return False
     key = ("decided", function.name, options)
-    return cached(key, lambda: _decided(function, options), script=Path(function.file))
+    return cached(key, lambda: _decided(function, options), script=function.version)
 
 
 def _decided(kernel: Kernel, options: Options) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asmgen.cache import cached, keep
@@ -173,12 +172,12 @@ def compile_kernel(function: Function, options: Options) -> Code:
     """The finished routine of a kernel or a program; kept between runs, see `asmgen.cache`."""
     if isinstance(function, ScriptProgram):
         return compile_stages(function, options).frame
-    return cached(_key(function, options), lambda: compile_stages(function, options).frame, script=Path(function.file))
+    return cached(_key(function, options), lambda: compile_stages(function, options).frame, script=function.version)
 
 
 def keep_code(function: Function, options: Options, code: Code) -> None:
     """What `compile_kernel` is to find, for whoever has made all stages."""
-    keep(_key(function, options), code, script=Path(function.file))
+    keep(_key(function, options), code, script=function.version)
 
 
 def _key(function: Function, options: Options) -> tuple[object, ...]:
@@ -189,7 +188,7 @@ def chosen_words(kernel: Kernel, options: Options) -> Program:
     """The kernel as words, by the algorithm that its finished routine takes."""
     if not kernel.choices:
         return lower_kernel(kernel)
-    return cached(("words", kernel.name, options), lambda: _words(kernel, options), script=Path(kernel.file))
+    return cached(("words", kernel.name, options), lambda: _words(kernel, options), script=kernel.version)
 
 
 def _words(kernel: Kernel, options: Options) -> Program:
