@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from vectors import FOLDER, Call, calls, emulated, vectors
+from vectors import FOLDER, Call, calls, emulated, machine, vectors
 
 from asmgen.contracts import Element
+from asmgen.function import Function
+from asmgen.scripts import load
 
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.json"))
 #: Vectors that do not keep a script's contracts: operands that are not below the modulus, or limbs that are longer than
@@ -59,6 +61,20 @@ def test_emulated(script: str, target: str, features: str) -> None:
             assert not call.faults(outputs), (call.vector, way)
             ways.add(way.partition(", buffers")[0])
     assert {"separate", "out = a", "out = b", "a = b", "out = a = b"} <= ways
+    counts_are_whole(load(script).kernels["square_n"], target, features)
+
+
+def counts_are_whole(square_n: Function, target: str, features: str) -> None:
+    """The loop looks at all 64 bits of its count: after more instructions than three passes take, calls with small
+    counts are done and no others."""
+    contract = square_n.signature.inputs[0].contract
+    assert isinstance(contract, Element)
+    emulator = machine(square_n, target, features)
+    for n in (0, 1, 3, 2**31, 2**32, 2**32 + 1, 2**63, 2**64 - 1):
+        block = emulator._single(((1, *(0,) * (contract.words - 1)), n), 0)
+        emulator._load(emulator._engine, block, 1)
+        emulator._go(emulator._engine, block, 0, limit=10_000)
+        assert emulator._memory.remaining == (n > 3), n
 
 
 def test_a_wrong_result_is_found() -> None:
