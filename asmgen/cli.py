@@ -363,6 +363,7 @@ def chain(what: str | None) -> None:
 @click.option("--layout", default="", metavar="ARGS", help='Its arguments, such as "out, a:4x64, b:4x64".')
 @click.option("--since", default="", metavar="REV", help="Our file in out/ at a git revision.")
 @click.option("--core", "cores", multiple=True, metavar="NAME", help="A core to model; repeatable.")
+@click.option("--measure", is_flag=True, help="Time what this machine's CPU can run, too.")
 @click.option("--vectors", type=click.IntRange(1), help="Inputs to compare on: 2048, in a summary 256.")
 @click.option("--seed", default=1, show_default=True, type=int, help="Same seed, same inputs.")
 @click.option("--summary", is_flag=True, help="One table, without listings.")
@@ -371,7 +372,7 @@ def chain(what: str | None) -> None:
 def diff(
     selectors: tuple[str, ...], target: str, features: str, every: bool, compilers: tuple[str, ...],
     flags: tuple[str, ...], against: tuple[str, ...], layout: str, since: str, cores: tuple[str, ...],
-    vectors: int | None, seed: int, summary: bool, as_json: bool, html: Path | None,
+    measure: bool, vectors: int | None, seed: int, summary: bool, as_json: bool, html: Path | None,
 ) -> None:  # fmt: skip
     """Our assembly beside what compilers make of our C, or beside anybody's code of the same function.
 
@@ -383,7 +384,7 @@ def diff(
     if not selectors and not every:
         raise UsageError("diff needs a kernel", hint="asmgen diff curve25519_5x51.mul, or --all")
     wishes = command.Wishes(compilers, flags, against, since, layout, features)
-    how = command.How(wishes, vectors or (256 if summary else 2048), seed, cores)
+    how = command.How(wishes, vectors or (256 if summary else 2048), seed, cores, measure=measure)
     targets = targets_of(target, features)
     sys.exit(command.run(selectors, targets, how, html=html, as_text=not as_json, summary=summary))
 

@@ -76,7 +76,7 @@ def test_code_that_breaks_the_rules_is_named(text: str, said: str) -> None:
     found = same(function, body, 64)
     assert found.first is not None and said in found.first.reason, found.first
     if "guard" in said or "invalid" in said:
-        with pytest.raises(AsmgenError, match="fe_add as curve25519_5x51_add on amd64"):
+        with pytest.raises(AsmgenError, match="called as curve25519_5x51_add on amd64"):
             follow(function, body)
 
 

@@ -100,6 +100,15 @@ class Body:
         text = found.text if found else "no instruction"
         return f"{fault.reason}: {text} ({name}+{fault.offset - start:#x})"
 
+    def way_out(self, fault: Fault) -> str:
+        """What the user can do about it."""
+        if fault.offset in self.absent:
+            return "the archive that defines it as --against lib.a:symbol, or one object of both made by ld -r"
+        if "instruction is invalid" in fault.reason:
+            beyond = " beyond the base" if not self.features else f" beyond {', '.join(sorted(self.features))}"
+            return f"code without instruction sets{beyond}, which is what runs here: other --flags, another symbol"
+        return "--layout tells of arguments in another order or other limbs"
+
 
 def ours(function: Function, options: Options) -> Body:
     """What asmgen makes of a kernel, with what it calls."""

@@ -16,9 +16,11 @@ from asmgen.diff import mca
 from asmgen.diff import summary as summaries
 from asmgen.diff.export import as_json, entry_json
 from asmgen.diff.job import Case, How, Job, by_script, case
+from asmgen.diff.native import can_run
 from asmgen.diff.sources import Wishes, sources
 from asmgen.diff.table import shown
 from asmgen.errors import AsmgenError, UsageError
+from asmgen.passes import Options
 from asmgen.scripts import find
 from emulate.compilers import missing
 
@@ -78,7 +80,12 @@ def _text(console: Console, listing: bool, made: Case) -> str:
 def _notes(targets: Sequence[str], how: How) -> list[str]:
     """What is not here, and how to get it."""
     notes = [] if how.wishes.against else [line for target in targets for line in missing(target)]
-    return [*notes, mca.found()[1]] if how.model and mca.found()[1] else notes
+    if how.model and mca.found()[1]:
+        notes.append(mca.found()[1])
+    if how.measure:
+        notes += [said for target in targets if (said := can_run(target, Options(target, how.wishes.features)
+                                                                 .instruction_sets))]  # fmt: skip
+    return notes
 
 
 def _summary(console: Console, selectors: Sequence[str], targets: Sequence[str], how: How, *, as_text: bool) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from asmgen.diff import mca
+from asmgen.diff import mca, native
 from asmgen.diff.align import Matches, rows
 from asmgen.diff.body import Body
 from asmgen.diff.calls import groups
@@ -149,4 +149,16 @@ def modelled(sides: Sequence[Side], cores: Sequence[str]) -> list[Side]:
     ]
 
 
-__all__ = ["Comparison", "Side", "compare", "follow", "modelled", "same"]
+def timed(function: Function, sides: Sequence[Side], right: Sequence[bool], layout: Layout | None) -> list[Side]:
+    """The sides with their measured cycles, of which the first is ours; what is not `right` is not run."""
+    usual = [groups(function.signature, 1)[0]]
+    ours, theirs = (_given(function, usual, each)[0][0] for each in (None, layout))
+    wanted = [index for index, each in enumerate(right) if each]
+    found = native.measured([(sides[index].body, theirs if index else ours) for index in wanted])
+    made = list(sides)
+    for index, cycles in zip(wanted, found, strict=True):
+        made[index] = replace(made[index], figures=replace(made[index].figures, measured=cycles))
+    return made
+
+
+__all__ = ["Comparison", "Side", "compare", "follow", "modelled", "same", "timed"]

@@ -51,6 +51,7 @@ def figures(of: Figures) -> dict[str, Any]:
         "chain": of.chain,
         "live": of.live,
         "cycles": dict(of.cycles),
+        "measured": of.measured,
     }
 
 

@@ -33,7 +33,8 @@ _LOAD = 4
 class Figures:
     """Of one routine. `instructions`, `classes` and `size` (bytes) are of the instructions that are ever reached,
     `executed` of one call; `chain` is in cycles of the generic core, `links` the instructions on it; `live` the most
-    registers that hold something needed. `cycles` are modelled, by core: of each of many independent calls."""
+    registers that hold something needed. `cycles` are modelled, by core, `measured` are of this machine's CPU: both of
+    each of many independent calls."""
 
     instructions: int
     classes: Mapping[str, int]
@@ -43,6 +44,7 @@ class Figures:
     links: int
     live: int
     cycles: Mapping[str, float] = field(default_factory=dict)
+    measured: float | None = None
 
     @property
     def cost(self) -> int:

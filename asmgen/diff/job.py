@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from asmgen.diff.body import ours
-from asmgen.diff.comparison import Comparison, Side, compare, follow, modelled
+from asmgen.diff.comparison import Comparison, Side, compare, follow, modelled, timed
 from asmgen.diff.same import Expected, same
 from asmgen.diff.sources import Source, Wishes, layout_of
 from asmgen.diff.verdict import Verdict, verdict
@@ -27,6 +27,7 @@ class How:
     seed: int = 1
     cores: tuple[str, ...] = ()
     model: bool = True
+    measure: bool = False  #: run what is the same function on this machine's CPU, too
     limit: int = LIMIT  #: instructions of a call that are followed
 
 
@@ -77,6 +78,7 @@ def case(function: Function, target: str, sources: Sequence[Source], how: How) -
     """Compare a kernel's routine with each source."""
     mine = follow(function, ours(function, Options(target, how.wishes.features)), limit=how.limit)
     own_c = not how.wishes.against and not how.wishes.since
+    layout = layout_of(function.signature, how.wishes)
     sides: list[Side] = [mine]
     failed = []
     known: dict[bytes, str] = {}
@@ -90,7 +92,6 @@ def case(function: Function, target: str, sources: Sequence[Source], how: How) -
             if first != body.name:
                 equal[first] = (*equal.get(first, ()), body.name)
                 continue
-            layout = layout_of(function.signature, how.wishes)
             sides.append(follow(function, body, layout, how.limit, mine.calls))
         except UsageError:
             raise
@@ -102,6 +103,8 @@ def case(function: Function, target: str, sources: Sequence[Source], how: How) -
         judged = [same(function, side.body, how.vectors, how.seed, expected) for side in sides[1:]]
         if pending is not None:
             sides = pending.result()
+    if how.measure:
+        sides = timed(function, sides, [True, *(each.holds for each in judged)], layout)
     made = [compare(sides[0], side, sameness) for side, sameness in zip(sides[1:], judged, strict=True)]
     verdicts = [verdict(each, own_c=own_c) for each in made]
     return Case(function, target, sides[0], tuple(made), tuple(verdicts), tuple(failed), equal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -75,6 +76,13 @@ def decided(function: Function, options: Options) -> bool:
 
 
 def _decided(kernel: Kernel, options: Options) -> bool:
+    """False for a kernel with a fault, too, which is told where it is compiled."""
+    with suppress(AsmgenError):
+        return _differs(kernel, options)
+    return False
+
+
+def _differs(kernel: Kernel, options: Options) -> bool:
     return bool(kernel.choices) and c.part(chosen_words(kernel, options)) != c.part(lower_kernel(kernel))
 
 

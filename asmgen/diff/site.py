@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,8 @@ def _charts(made: Case) -> list[Markup]:
     side = made.ours
     if not side.runs:
         return []
-    drawn = [("chain", "Dependence chain: when each result could be there", "cycle", side.depths)]
+    depths = list(accumulate(side.depths, max))
+    drawn = [("chain", "Dependence chain: when all results so far could be there", "cycle", depths)]
     drawn.append(("live", "Register pressure: how many hold something needed", "registers", side.pressure))
     return [Markup(charts.lines(name, title, unit, [("asmgen", values)])) for name, title, unit, values in drawn]
 

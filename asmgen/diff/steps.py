@@ -83,10 +83,8 @@ def runs(body: Body, groups: Sequence[Sequence[Sequence[Input]]], limit: int) ->
         try:
             walks = follow(body.machine, calls, vectors=vectors, end=body.thunk, limit=limit)
         except Broken as error:
-            raise AsmgenError(
-                f"{body.name} as {body.signature.symbol} on {body.target}: {body.explain(error.fault)}",
-                hint="--layout tells of arguments in another order or other limbs",
-            ) from error
+            what = f"called as {body.signature.symbol} on {body.target}: {body.explain(error.fault)}"
+            raise AsmgenError(what, hint=body.way_out(error.fault)) from error
         if not walks[0].offsets:
             raise AsmgenError(f"{body.name} executes nothing of its own")
         same = [walk for walk in walks if walk.offsets == walks[0].offsets]

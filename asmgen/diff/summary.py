@@ -25,6 +25,8 @@ from asmgen.work import each
 CORES = ("znver3", "neoverse-n1")
 #: Instructions of a call beyond which programs are only counted and compared by their results.
 LONGEST = 3000
+#: The column of measured cycles.
+HERE = "measured"
 #: The vectors of a program are so many times fewer: it takes that much longer, and what it calls is compared by itself.
 PART = 8
 
@@ -127,23 +129,33 @@ Cells = Sequence[Sequence[str]]
 def lines(entries: Sequence[Entry]) -> Cells:
     """Heads, then a row a routine."""
     cores = list(dict.fromkeys(core for entry in entries if entry.figures for core in entry.figures.cycles))
-    heads = ["kernel", "target", "by", "insns", *(name for name, _ in COLUMNS), "bytes", "chain", *cores, "matched", ""]
-    return [heads, *(_row(entry, cores) for entry in entries)]
+    here = any(entry.figures is not None and entry.figures.measured is not None for entry in entries)
+    heads = ["kernel", "target", "by", "insns", *(name for name, _ in COLUMNS), "bytes", "chain", *cores,
+             *([HERE] if here else []), "matched", ""]  # fmt: skip
+    return [heads, *(_row(entry, cores, here=here) for entry in entries)]
 
 
-def _row(entry: Entry, cores: Sequence[str]) -> list[str]:
+def _row(entry: Entry, cores: Sequence[str], *, here: bool) -> list[str]:
     figures = entry.figures
     if figures is None:
-        first = entry.problem.splitlines()[0]
-        return [entry.kernel, entry.target, entry.name, *([""] * (len(COLUMNS) + 4 + len(cores))), first]
+        empty = [""] * (len(COLUMNS) + 4 + len(cores) + here)
+        return [entry.kernel, entry.target, entry.name, *empty, _brief(entry.problem)]
     ours = entry.name == "asmgen"
     return [
         entry.kernel, entry.target, entry.name, str(figures.instructions),
         *(str(figures.column(name)) for name, _ in COLUMNS), str(figures.size), str(figures.chain),
         *(f"{figures.cycles[core]:.1f}" if core in figures.cycles else "" for core in cores),
+        *(["" if figures.measured is None else f"{figures.measured:.1f}"] if here else []),
         "" if ours or not entry.products[1] else f"{entry.products[0]}/{entry.products[1]}",
         "" if ours else entry.problem or entry.outcome,
     ]  # fmt: skip
+
+
+def _brief(problem: str) -> str:
+    """The first line of a reason, and the first error that a compiler tells."""
+    first, *more = problem.splitlines()
+    error = next((line.strip() for line in more if "error:" in line), "")
+    return f"{first} {error}".strip()
 
 
 def totals(entries: Sequence[Entry]) -> Cells:

@@ -30,7 +30,9 @@ def shown(console: Console, made: Case, *, listing: bool = True) -> None:
     """Everything about a case: prototype, table, verdicts, causes, the listing beside the best of the others."""
     console.print(f"[bold]{prototype(made.function.signature)}[/bold]  {made.target}", highlight=False)
     rows: list[tuple[str, Side, Comparison | None]] = [("asmgen", made.ours, None)]
-    console.print(figures_table(rows + [(each.theirs.body.name, each.theirs, each) for each in made.comparisons]))
+    rows += [(each.theirs.body.name, each.theirs, each) for each in made.comparisons]
+    console.print(counts_table(rows))
+    console.print(times_table(rows))
     for name, others in made.equal.items():
         console.print(f"{' and '.join(others)}: the same code as {name}", style="dim", highlight=False)
     for verdict in made.verdicts:
@@ -41,7 +43,7 @@ def shown(console: Console, made: Case, *, listing: bool = True) -> None:
         if each.same is not None and each.same.first is not None:
             for line in difference_lines(each):
                 console.print(line, highlight=False, markup=False, soft_wrap=True)
-    if made.comparisons:
+    if any(each.unmatched(side) for each in made.comparisons for side in (0, 1)):
         console.print()
         console.print(causes_table(made.comparisons))
     for failed in made.failed:
@@ -53,29 +55,36 @@ def shown(console: Console, made: Case, *, listing: bool = True) -> None:
             console.print(text, highlight=False, soft_wrap=True)
 
 
-def figures_table(rows: Sequence[tuple[str, Side, Comparison | None]]) -> Table:
-    """A line a routine."""
+def counts_table(rows: Sequence[tuple[str, Side, Comparison | None]]) -> Table:
+    """A line a routine: what it is made of."""
+    table = _table("insns", *SHORT, "bytes")
+    for name, side, _ in rows:
+        figures = side.figures
+        columns = (str(figures.column(column)) for column, _ in COLUMNS)
+        table.add_row(name, str(figures.instructions), *columns, str(figures.size))
+    return table
+
+
+def times_table(rows: Sequence[tuple[str, Side, Comparison | None]]) -> Table:
+    """A line a routine: how long it takes, what of ours it has, whether it is the same function."""
     cores = list(dict.fromkeys(core for _, side, _ in rows for core in side.figures.cycles))
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("", no_wrap=True)
-    for name in (
-        "insns",
-        *SHORT,
-        "bytes",
-        "chain",
-        "live",
-        *cores,
-        "matched",
-        "same",
-    ):
-        table.add_column(name, justify="right")
+    here = ["measured"] if any(side.figures.measured is not None for _, side, _ in rows) else []
+    table = _table("executed", "chain", "live", *cores, *here, "matched", "same")
     for name, side, made in rows:
         figures = side.figures
-        cells = [str(figures.instructions), *(str(figures.column(column)) for column, _ in COLUMNS)]
-        cells += [str(figures.size), str(figures.chain), str(figures.live)]
+        cells = [f"{figures.executed:,}", str(figures.chain), str(figures.live)] if side.runs else ["-"] * 3
         cells += [f"{figures.cycles[core]:.1f}" if core in figures.cycles else "-" for core in cores]
+        cells += ["-" if figures.measured is None else f"{figures.measured:.1f}"] * len(here)
         cells += ["", ""] if made is None else [_ratio(*made.matched(0, "products")), _same(made)]
         table.add_row(name, *cells)
+    return table
+
+
+def _table(*heads: str) -> Table:
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
     return table
 
 
