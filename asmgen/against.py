@@ -26,7 +26,8 @@ from asmgen.work import each
 PEERS = Path(__file__).with_name("peers.csv")
 #: The kernels that compute a product or a square, fully reduced or not.
 NAMES = {name: op for op in ("mul", "sqr") for name in (op, f"{op}_canon", f"{op}_loose")}
-CORES = ("neoverse-n1", "neoverse-v1", "neoverse-v2", "cortex-a55", "znver4")
+#: Columns of cycles: cores that are modelled, and one that others were measured on.
+CORES = ("neoverse-n1", "neoverse-v1", "neoverse-v2", "cortex-a55", "znver4", "zen4-measured")
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def peers() -> list[Entry]:
             row["target"], row["field"], row["op"], row["by"], row["reduced"] == "yes",
             int(row["instructions"]) if row["instructions"] else None,
             int(row["products"]) if row["products"] else None,
-            {core: float(row[core]) for core in CORES if row[core]},
+            {core: float(row[core]) for core in CORES if row.get(core)},
         )
         for row in csv.DictReader(lines)
     ]  # fmt: skip
@@ -106,7 +107,7 @@ def table(rows: Sequence[Entry]) -> Table:
     grid = Table(box=None, pad_edge=False, header_style="bold")
     for head in ("computes", "by", "reduced"):
         grid.add_column(head, no_wrap=True)
-    for head in ("instructions", "", "products", *cores):
+    for head in ("instrs", "", "prods", *(core.rpartition("-")[2] for core in cores)):
         grid.add_column(head, justify="right", no_wrap=True)
     last = None
     for entry in rows:
@@ -160,9 +161,9 @@ def show(functions: Sequence[Function], targets: Sequence[str]) -> None:
     out.print(table(rows))
     best = "; ".join(summary(rows))
     lines = [
-        "Instructions from the first one to the return, without the mark for indirect branches; beside ours how they "
-        "differ from the fewest of others. Cycles of each of many independent calls, modelled by llvm-mca; those of "
-        "others on znver4 are measured, which a model does not compare with.",
+        "Instructions, and products among them, from the first one to the return, without the mark for indirect "
+        "branches; beside ours how they differ from the fewest of others. Cycles of each of many independent calls, "
+        "modelled by llvm-mca; others on amd64 are measured, with which a model does not compare.",
         f"arm64, where the best of ours is no worse than the best of others: {best}." if best else "",
         mca.found()[1],
     ]

@@ -33,7 +33,8 @@ def test_the_file_of_figures() -> None:
     assert len({(entry.group, entry.by) for entry in found}) == len(found)
     for entry in found:
         assert entry.cycles or entry.instructions
-        assert all(core in mca.MODELLED[entry.target] and 10 < cycles < 1000 for core, cycles in entry.cycles.items())
+        cores = {"zen4-measured"} if entry.target == "amd64" else set(mca.MODELLED["arm64"])
+        assert set(entry.cycles) <= cores and all(10 < cycles < 1000 for cycles in entry.cycles.values())
     for field, (mul, sqr) in FEWEST.items():
         for op, fewest in (("mul", mul), ("sqr", sqr)):
             known = [entry.instructions for entry in found if entry.group == ("arm64", field, op)]
