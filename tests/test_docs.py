@@ -72,6 +72,33 @@ def test_new_field(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.count("list") == 5 and script.count("@kernel") == 12
 
 
+def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the README shows is in the scripts and the files, and its commands print what stands there."""
+    monkeypatch.chdir(tmp_path)
+    root = DOCS.parent
+    script = (root / "kernels/curve25519_5x51.py").read_text()
+    Path("loose.py").write_text(
+        changed(script, "-    return carried(carried(product(a, b)))\n+    return carried(product(a, b))")
+    )
+    done: list[str] = []
+    for language, content in blocks((root / "README.md").read_text()):
+        if language == "python":
+            for part in content.strip().split("\n\n"):
+                assert part.strip() in script, part
+        elif language == "asm":
+            assert content in (root / "out/amd64/curve25519_5x51.S").read_text()
+        elif language == "console":
+            for command, lines in commands(content):
+                result = CliRunner().invoke(main, shlex.split(command))
+                rates = re.compile(r" +\d[\d,]+ +[\d,]+(?=  ok)")  # those of another machine, at another time
+                wanted, found = (
+                    [rates.sub(" …", line) for line in text] for text in (lines, result.output.rstrip().splitlines())
+                )
+                assert agrees(wanted, found), result.output
+                done.append(command.split()[0])
+    assert done == ["test", "show", "build"]
+
+
 def test_lines_that_differ_are_noticed() -> None:
     assert agrees(["a … c", "…", "z"], ["a b c", "x", "y", "z  "]) and agrees(["…", "z"], ["z"])
     assert not agrees(["a … c", "z"], ["a b d", "z"]) and not agrees(["a"], ["a", "b"]) and not agrees(["a.c"], ["abc"])
