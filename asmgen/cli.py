@@ -100,6 +100,7 @@ Examples:
   asmgen diff my_field.py:mul --against other.c:fe_mul --layout "a, b, out:4x64"
   asmgen diff curve25519_5x51.mul --html mul.html         a page to read and to send
   asmgen diff curve25519_5x51 --since HEAD~5              ours now against ours then
+  asmgen diff curve25519_5x51.mul --measure               with cycles of this machine's CPU
   asmgen diff --all --summary                             every kernel, one table
 
 Exits with 0 when all are the same function, with 1 when one is not or cannot be compared.

@@ -7,6 +7,7 @@ for many at once into memory that is laid out beforehand.
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -75,7 +76,7 @@ class Walk:
     """
 
     offsets: list[int]
-    states: list[tuple[int, ...]]
+    states: list[array[int]]
     accesses: dict[int, list[Access]]
     places: dict[str, int]
 
@@ -110,13 +111,14 @@ def follow(
     engine = machine._make_engine()
     handle = engine.uc._uch
     offsets: list[int] = []
-    states: list[tuple[int, ...]] = []
+    seen = bytearray()
     accesses: dict[int, list[Access]] = {}
 
     def step(uc: Any, address: int, size: int, user: object) -> None:
+        nonlocal seen
         read(handle, ids, pointers, length)
         offsets.append(address - layout.CODE)
-        states.append(tuple(buffer))
+        seen += buffer
         if len(offsets) > limit:
             uc.emu_stop()
 
@@ -129,7 +131,7 @@ def follow(
     engine.uc.hook_add(unicorn.UC_HOOK_MEM_READ | unicorn.UC_HOOK_MEM_WRITE, touch)
     walks = []
     for inputs in calls:
-        offsets, states, accesses = [], [], {}
+        offsets, seen, accesses = [], bytearray(), {}
         block = machine._single(inputs, 0)
         machine._load(engine, block, 1)
         try:
@@ -139,6 +141,8 @@ def follow(
         if len(offsets) > limit:
             raise TooLong(machine.signature.symbol, limit)
         final = len(offsets) - 1  # the return, after which the driver goes on
+        every = array("Q", bytes(seen))
+        states = [every[at : at + words] for at in range(0, len(every), words)]
         walks.append(Walk(offsets, states, {i: a for i, a in accesses.items() if i < final}, places))
     return walks
 

@@ -34,7 +34,7 @@ def test_a_rare_fault_is_shown_with_its_input(target: str) -> None:
     (_, wanted), (_, got) = found.first.wanted[0], found.first.got[0]
     assert got - wanted == 2**153
     sides = [follow(function, each) for each in (ours(function, Options(target)), body)]
-    judged = verdict(compare(sides[0], sides[1], found), own_c=True)
+    judged = verdict(compare(sides[0], sides[1], found))
     assert judged.outcome == "different" and "not the same function" in judged.sentences[0]
 
 

@@ -96,6 +96,8 @@ def _summary(console: Console, selectors: Sequence[str], targets: Sequence[str],
     if not as_text:
         print(json.dumps([entry_json(each) for each in entries], indent=2))
     for cells in (summaries.totals(entries), summaries.rest(entries), summaries.lines(entries)) if as_text else ():
+        if len(cells) == 1:
+            continue  # nothing but heads: there is no other one
         if console.is_terminal:
             console.print(summaries.as_table(cells))
         else:

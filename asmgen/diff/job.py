@@ -11,7 +11,7 @@ from asmgen.diff.body import ours
 from asmgen.diff.comparison import Comparison, Side, compare, follow, modelled, timed
 from asmgen.diff.same import Expected, same
 from asmgen.diff.sources import Source, Wishes, layout_of
-from asmgen.diff.verdict import Verdict, verdict
+from asmgen.diff.verdict import LOOK, SHIP, TAKE, Verdict, verdict
 from asmgen.errors import AsmgenError, UsageError
 from asmgen.function import Function
 from asmgen.passes import Options
@@ -77,7 +77,7 @@ def _cost(made: Comparison) -> float:
 def case(function: Function, target: str, sources: Sequence[Source], how: How) -> Case:
     """Compare a kernel's routine with each source."""
     mine = follow(function, ours(function, Options(target, how.wishes.features)), limit=how.limit)
-    own_c = not how.wishes.against and not how.wishes.since
+    advice = TAKE if how.wishes.against else LOOK if how.wishes.since else SHIP
     layout = layout_of(function.signature, how.wishes)
     sides: list[Side] = [mine]
     failed = []
@@ -106,7 +106,7 @@ def case(function: Function, target: str, sources: Sequence[Source], how: How) -
     if how.measure:
         sides = timed(function, sides, [True, *(each.holds for each in judged)], layout)
     made = [compare(sides[0], side, sameness) for side, sameness in zip(sides[1:], judged, strict=True)]
-    verdicts = [verdict(each, own_c=own_c) for each in made]
+    verdicts = [verdict(each, advice) for each in made]
     return Case(function, target, sides[0], tuple(made), tuple(verdicts), tuple(failed), equal)
 
 

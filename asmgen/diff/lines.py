@@ -114,9 +114,12 @@ def _reading(target: str, read: Any) -> tuple[Row, tuple[Any, ...]] | None:
     """The row and operands that an instruction is, if any row describes it."""
     key = (target, bytes(read.bytes))
     if key not in _known:
-        found = list(_READINGS[target](read))
-        exact = [each for each in found if _encoded(each) == key[1]]
-        _known[key] = next(iter(exact or found), None)
+        _known[key] = None
+        for found in _READINGS[target](read):
+            _known[key] = _known[key] or found
+            if _encoded(found) == key[1]:  # of several the one that is encoded so
+                _known[key] = found
+                break
     return _known[key]
 
 

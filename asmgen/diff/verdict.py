@@ -14,6 +14,10 @@ from asmgen.targets.cores import Core, core
 
 #: Wins below this part are ties: code layout alone moves so much.
 TIE = 0.03
+#: What to do when ours is not ahead of our own C, of somebody's code, of ours at another time.
+SHIP = "ship the C, it is less to trust and to keep"
+TAKE = "take theirs, it is less to trust and to keep"
+LOOK = "nothing was gained since"
 #: What cores are called in our own tables of costs, where that differs from llvm-mca's names.
 _OURS = {"icelake-server": "icelake"}
 _WORDS = {
@@ -40,10 +44,10 @@ class Verdict:
         return " ".join(self.sentences)
 
 
-def verdict(made: Comparison, *, own_c: bool) -> Verdict:
-    """Judge a comparison; `own_c` says that theirs is what a compiler makes of our C."""
+def verdict(made: Comparison, advice: str = SHIP) -> Verdict:
+    """Judge a comparison; `advice` is what to do when ours is not ahead."""
     name = made.theirs.body.name
-    outcome, conclusion = _conclusion(made, name, own_c)
+    outcome, conclusion = _conclusion(made, name, advice)
     sentences = [conclusion, *_sameness(made, name), _counts(made, name), *_classes(made, name), *_cycles(made, name)]
     measured = made.ours.figures.measured, made.theirs.figures.measured
     if None not in measured:
@@ -51,7 +55,7 @@ def verdict(made: Comparison, *, own_c: bool) -> Verdict:
     return Verdict(outcome, (*sentences, *_notes(made, name)))
 
 
-def _conclusion(made: Comparison, name: str, own_c: bool) -> tuple[str, str]:
+def _conclusion(made: Comparison, name: str, advice: str) -> tuple[str, str]:
     if made.same is not None and not made.same.holds:
         return "different", f"{name} is not the same function."
     mine, yours = made.ours.figures, made.theirs.figures
@@ -69,10 +73,10 @@ def _conclusion(made: Comparison, name: str, own_c: bool) -> tuple[str, str]:
         return "mixed", f"Neither wins: asmgen is ahead on {_list(ahead)}, {name} on {_list(behind)}."
     if ahead:
         return "ahead", f"asmgen is ahead of {name} {measure}."
-    ship = "ship the C" if own_c else "take theirs"
+    won, level = ("was better", "was as good") if advice is LOOK else ("has won", "has caught up")
     if behind:
-        return "behind", f"{name} has won {measure}: {ship}, it is less to trust and to keep."
-    return "even", f"{name} has caught up {measure} (within {TIE:.0%}): {ship}, it is less to trust and to keep."
+        return "behind", f"{name} {won} {measure}: {advice}."
+    return "even", f"{name} {level} {measure} (within {TIE:.0%}): {advice}."
 
 
 def _sameness(made: Comparison, name: str) -> Iterator[str]:
