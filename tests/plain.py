@@ -212,7 +212,8 @@ class PlainTests:
             assert result.failure is None, result.failure
 
     def test_inverses(self) -> None:
+        """Plain integers take their time: zero in every form, and one edge in three."""
         p, invert = self.p, self.kernels["invert"]
-        for value in self.edges:
+        for value in (0, p, 2 * p, *self.edges[::3]):
             if self.limbs(element(invert), value):
                 assert invert(value).value % p == (pow(value, -1, p) if value % p else 0), value

@@ -19,7 +19,7 @@ class Curve:
     top: int
     base: int
     scripts: tuple[str, ...]
-    #: Scalar, coordinate and what comes out: RFC 7748, 5.2.
+    #: Scalar, coordinate and what comes out: RFC 7748, 5.2, and one more.
     single: tuple[tuple[str, str, str], ...]
     #: After one iteration and after 1,000.
     iterated: tuple[str, str]
@@ -41,6 +41,12 @@ X25519 = Curve(
             "4b66e9d4d1b4673c5ad22691957d6af5c11b6421e0ea01d42ca4169e7918ba0d",
             "e5210f12786811d3f4b7959d0538ae2c31dbe7106fc03c3efc4cd549c715a493",
             "95cbde9476e8907d7aade45cb4b873f88b595a68799fa152e6f8f7647aac7957",
+        ),
+        # What comes out is close below the modulus: a library of 2013 wrote it down wrong.
+        (
+            "76f6507a08e5d77a9a7b316d93cbb59bafa2e13d1f84d181a35779e7fc471d19",
+            "0900000000000000000000000000000000000000000000000000000000000000",
+            "6f9253d8647cd88e3fb76358cfef0a9151aa8e7189fb6326dfb0603f6bffff7f",
         ),
     ),
     (
