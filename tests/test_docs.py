@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from asmgen.cli import main
+from asmgen.scripts import load, shipped
 
 DOCS = Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
@@ -97,6 +98,19 @@ def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 assert agrees(wanted, found), result.output
                 done.append(command.split()[0])
     assert done == ["test", "show", "build"]
+
+
+def test_the_fields() -> None:
+    """Each script has its line, with all that it has beside what every script has."""
+    text = (DOCS / "fields.md").read_text()
+    every = set(re.findall(r"`(\w+)`", text.partition("\n|")[0])) & set(load("p256").kernels)
+    assert len(every) == 15
+    for script in shipped():
+        (line,) = re.findall(rf"^\| `{script}` \| .*$", text.partition("## Protocols")[0], re.M)
+        named = set(re.findall(r"`(\w+)`", line))
+        own = {name for name in load(script).kernels if name not in every and not name.startswith("negate_")}
+        assert own - {"either"} <= named and named <= {script, "negate_2", "negate_7", *own}, script
+        assert f"| `{script}` |" in text.partition("five a pass |")[2], "measured"
 
 
 def test_lines_that_differ_are_noticed() -> None:
