@@ -11,9 +11,11 @@ from rich.table import Table
 
 from asmgen.function import Function
 from asmgen.passes import Options, compile_kernel
+from asmgen.program import Program
 from asmgen.prove.answers import Answer, NotProved, Proved, Refuted
 from asmgen.prove.proof import BUDGET, prove
-from asmgen.prove.routine import Routine
+from asmgen.prove.routine import Described, Routine
+from asmgen.routine import Code
 from asmgen.scripts import find
 from asmgen.table import console
 from asmgen.targets.assemble import assemble
@@ -32,14 +34,24 @@ class Wish:
 
 def routine(kernel: Function, options: Options) -> Routine:
     """A kernel's routine as asmgen makes it."""
-    code = compile_kernel(kernel, options)
+    return code_routine(kernel, compile_kernel(kernel, options))
+
+
+def code_routine(kernel: Function, code: Code) -> Routine:
+    """A kernel's routine of these instructions."""
     assembled = assemble(code.items)
     sources = {
         offset: item.source
         for offset, item in zip(assembled.offsets, code.items, strict=True)
         if isinstance(item, Instruction)
     }
-    return Routine(kernel, options.target, assembled.code, features=code.features, sources=sources, stack=code.stack)
+    calls: dict[int, Described] = {}
+    if isinstance(kernel, Program):
+        callees = {callee.signature.symbol: callee for callee in kernel.callees}
+        calls = {offset: callees[symbol] for offset, symbol, _ in assembled.relocations}
+    return Routine(
+        kernel, code.target, assembled.code, features=code.features, sources=sources, stack=code.stack, calls=calls
+    )
 
 
 def answer(made: Routine, wish: Wish) -> Answer:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from asmgen.prove.decode import Decoded, Program
+from asmgen.prove.routine import Described
 from asmgen.prove.state import ZERO
 from asmgen.targets.row import Memory, Register, Role
 
 
-def successors(decoded: Decoded) -> Iterator[int]:
-    """The offsets that may be next; a call comes back."""
+def successors(decoded: Decoded, calls: Container[int] = ()) -> Iterator[int]:
+    """The offsets that may be next; a call comes back, and those that are not in `calls` go into the same code."""
     control = decoded.row.control
-    if control in ("jump", "branch"):
+    if control in ("jump", "branch") or control == "call" and decoded.offset not in calls:
         assert decoded.target is not None
         yield decoded.target
     if control not in ("jump", "ret"):
@@ -23,10 +24,11 @@ def successors(decoded: Decoded) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Flow:
-    """The control flow of a program from an entry."""
+    """The control flow of a program from an entry; `calls` are those of routines that have proofs of their own."""
 
     program: Program
     entry: int = 0
+    calls: Mapping[int, Described] = field(default_factory=dict)
 
     @cached_property
     def edges(self) -> dict[int, tuple[int, ...]]:
@@ -36,7 +38,7 @@ class Flow:
         while pending:
             offset = pending.pop()
             if offset not in found:
-                found[offset] = tuple(successors(self.program.at(offset)))
+                found[offset] = tuple(successors(self.program.at(offset), self.calls))
                 pending += found[offset]
         return dict(sorted(found.items()))
 

@@ -21,6 +21,7 @@ from asmgen.prove.entry import Entry, enter
 from asmgen.prove.flow import Flow
 from asmgen.prove.goal import Open
 from asmgen.prove.loops import Invariant, held, induction
+from asmgen.prove.programs import Composition
 from asmgen.prove.residues import Context, EvenOf, NeedsCase, NotPolynomial, Symbolic, Wanted, results
 from asmgen.prove.routine import Described, Routine
 from asmgen.prove.run import OutOfTime, Path, Runner, Stuck
@@ -51,6 +52,7 @@ class Proof:
     argument: list[str] = field(default_factory=list)
     runs: int = 0
     cases: int = 0
+    prime: bool = False
 
     # Ways to share buffers.
 
@@ -260,13 +262,14 @@ def prove(
     ways = (False, True) if patient is None else (patient,)
     stuck: Stuck | None = None
     try:
-        flow = Flow(decode(routine.target, routine.code), routine.entry)
+        flow = Flow(decode(routine.target, routine.code), routine.entry, routine.calls)
         for way in ways:
             runner = Runner(flow, began + budget, patient=way, secret_branches=not constant_time)
-            proof = Proof(routine.kernel, runner, routine.convention, constant_time)
+            kind = Composition if routine.calls else Proof
+            proof = kind(routine.kernel, runner, routine.convention, constant_time)
             try:
                 proof.everything()
-                assumptions = _assumptions(routine, constant_time)
+                assumptions = _assumptions(routine, constant_time, proof.prime)
                 return Proved(time.perf_counter() - began, assumptions, tuple(proof.argument), proof.runs)
             except Stuck as fault:
                 stuck = fault
@@ -284,7 +287,7 @@ def prove(
     return NotProved(time.perf_counter() - began, stuck.reason, place_of(stuck.decoded, routine.sources))
 
 
-def _assumptions(routine: Routine, constant_time: bool) -> tuple[str, ...]:
+def _assumptions(routine: Routine, constant_time: bool, prime: bool) -> tuple[str, ...]:
     """What is taken for granted, in words."""
     found = [
         "inputs are within the contract",
@@ -293,6 +296,11 @@ def _assumptions(routine: Routine, constant_time: bool) -> tuple[str, ...]:
     ]
     if any(parameter.contract.kind == "count" for parameter in routine.kernel.signature.inputs):
         found.append("counts and addresses are public" if constant_time else "counts are any number of 64 bits")
+    if routine.calls:
+        symbols = dict.fromkeys(each.signature.symbol for each in routine.calls.values())
+        found.append(f"what is called keeps its contract: {', '.join(symbols)}")
+    if prime:
+        found.append("the modulus is prime")
     if routine.features:
         found.append(f"the CPU has {', '.join(sorted(routine.features))}")
     return tuple(found)

@@ -31,7 +31,8 @@ class Described(Protocol):
 class Routine:
     """Machine code of one target, entered `entry` bytes from its start.
 
-    `sources` has the script lines of instructions by offset; `features` are CPUID bits that it may use.
+    `sources` has the script lines of instructions by offset; `features` are CPUID bits that it may use. `calls` has by
+    offset what is called there and has a proof of its own; any other call goes into this code.
     """
 
     kernel: Described
@@ -42,6 +43,7 @@ class Routine:
     features: frozenset[str] = frozenset()
     sources: Mapping[int, Source | None] = field(default_factory=dict)
     stack: int | None = None
+    calls: Mapping[int, Described] = field(default_factory=dict)
 
     @property
     def convention(self) -> Convention:

@@ -9,8 +9,11 @@ from functools import cached_property
 from typing import Any
 
 from asmgen.bounds import Impossible, Interval, Poly
+from asmgen.contracts import Contract
 from asmgen.errors import AsmgenError
 from asmgen.polynomial import below, point
+from asmgen.prove.calls import Called, enact, enter_local, leave
+from asmgen.prove.cells import Form
 from asmgen.prove.decode import Decoded, Program
 from asmgen.prove.domain import Rejected
 from asmgen.prove.entry import Entry
@@ -45,7 +48,7 @@ class Path:
     """A call as far as it was followed: its entry with the state as it is, and the offset that is next.
 
     `end` is "return", or "head" at the head of a loop; `done` are the instructions, in order. `saved` are copies made
-    on the way, from which other cases go on.
+    on the way, from which other cases go on; `calls` are those of routines that have proofs of their own.
     """
 
     entry: Entry
@@ -53,10 +56,13 @@ class Path:
     end: str = ""
     done: list[Decoded] = field(default_factory=list)
     saved: list[Path] = field(default_factory=list)
+    calls: list[Called] = field(default_factory=list)
 
     def fork(self, decided: Mapping[int, int] | None = None) -> Path:
         """The same path, to go on another way; in the case that some bits to come have the decided values."""
-        return Path(self.entry.fork(decided), self.offset, self.end, list(self.done), list(self.saved))
+        return Path(
+            self.entry.fork(decided), self.offset, self.end, list(self.done), list(self.saved), list(self.calls)
+        )
 
     @property
     def route(self) -> list[int]:
@@ -131,11 +137,9 @@ class Runner:
         if len(path.done) > LIMIT:
             raise Rejected(f"is still running after {LIMIT} instructions")
         control = decoded.row.control
-        if control == "ret":
-            path.end = "return"
+        if control in ("ret", "call"):
+            self._call_or_return(path, decoded)
             return None
-        if control == "call":
-            raise Rejected("calls another routine")
         path.entry.space.patient = self.patient or not decoded.row.writes & self.flow.after(decoded.offset)
         taken = path.entry.state.step(decoded)
         path.offset = decoded.end
@@ -145,6 +149,26 @@ class Runner:
             assert decoded.target is not None
             path.offset = decoded.target
         return None
+
+    def _call_or_return(self, path: Path, decoded: Decoded) -> None:
+        state, entry = path.entry.state, path.entry
+        callee = self.flow.calls.get(decoded.offset)
+        if decoded.row.control == "ret":
+            back = leave(state)
+            path.end = "return" if back is None else ""
+            path.offset = path.offset if back is None else back
+        elif callee is not None:
+
+            def fresh(name: str, contract: Contract) -> Form:
+                most = 1 if contract.kind == "bit" else 2**64 - 1
+                return entry.domain.entered(entry.space.atom(name, 0, most))
+
+            path.calls.append(enact(state, entry.convention, callee, decoded, fresh))
+            path.offset = decoded.end
+        else:
+            assert decoded.target is not None
+            enter_local(state, decoded)
+            path.offset = decoded.target
 
     def _branch(self, path: Path, decoded: Decoded, bit: Any) -> Path | None:
         assert decoded.target is not None

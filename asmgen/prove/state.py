@@ -208,12 +208,12 @@ class State:
 
     def _load(self, name: str, offset: int, slot: Slot, decoded: Decoded) -> Value:
         region, size = self.memory[name], int(slot.kind[1:]) // 8
-        self._check(region, offset, size, decoded, write=False)
+        self.check(region, offset, size, decoded, write=False)
         return self.domain.value(region.load(self.domain, offset, size))
 
     def _store(self, name: str, offset: int, slot: Slot, value: Value, decoded: Decoded) -> None:
         region, size = self.memory[name], int(slot.kind[1:]) // 8
-        self._check(region, offset, size, decoded, write=True)
+        self.check(region, offset, size, decoded, write=True)
         if size == 16:
             low, high = self.domain.split(value, 64)
             region.store(self.domain, offset, 8, self.domain.value(low))
@@ -221,7 +221,7 @@ class State:
         else:
             region.store(self.domain, offset, size, self.domain.value(value))
 
-    def _check(self, region: Region, offset: int, size: int, decoded: Decoded, *, write: bool) -> None:
+    def check(self, region: Region, offset: int, size: int, decoded: Decoded, *, write: bool) -> None:
         self.accesses.append((decoded.offset, region.name, offset, size, write))
         if not region.covers(offset, size):
             verb = "writes" if write else "reads"

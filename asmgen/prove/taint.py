@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from asmgen.prove.calls import enact, enter_local, leave
 from asmgen.prove.decode import Decoded
 from asmgen.prove.domain import Rejected, Undefined
 from asmgen.prove.entry import Entry
@@ -150,7 +151,8 @@ def leaks(flow: Flow, entry: Entry) -> Iterator[Leak]:
         decoded = flow.program.at(way.offset)
         if way.offset in flow.heads and not _goes_on(way, heads):
             continue
-        if decoded.row.control == "ret":
+        if decoded.row.control in ("ret", "call"):
+            pending += _called(way, decoded, flow, entry, found)
             continue
         if decoded.row.mnemonic in VARYING:
             found.setdefault(decoded.offset, Leak("the time of an instruction depends on data", decoded))
@@ -163,10 +165,27 @@ def leaks(flow: Flow, entry: Entry) -> Iterator[Leak]:
     raise Rejected(f"is still running after {LIMIT} instructions")
 
 
+def _called(way: _Way, decoded: Decoded, flow: Flow, entry: Entry, found: dict[int, Leak]) -> Iterator[_Way]:
+    """A call or a return; what a routine with a proof of its own makes of its inputs is secret."""
+    callee = flow.calls.get(decoded.offset)
+    if decoded.row.control == "ret":
+        back = leave(way.state)
+        if back is not None:
+            yield replace(way, offset=back)
+    elif callee is not None:
+        made = enact(way.state, entry.convention, callee, decoded, lambda name, contract: Label(secret=True))
+        for parameter, words in zip(callee.signature.inputs, made.inputs, strict=True):
+            if parameter.contract.kind == "count" and isinstance(words[0], Label) and words[0].secret:
+                found.setdefault(decoded.offset, Leak("the number of repetitions depends on data", decoded))
+        yield replace(way, offset=decoded.end)
+    else:
+        assert decoded.target is not None
+        enter_local(way.state, decoded)
+        yield replace(way, offset=decoded.target)
+
+
 def _onward(way: _Way, decoded: Decoded, taken: Any, found: dict[int, Leak]) -> Iterator[_Way]:
     target = decoded.target if decoded.target is not None else decoded.end
-    if decoded.row.control == "call":
-        raise Rejected("calls another routine")
     if decoded.row.control != "branch":
         yield replace(way, offset=target if decoded.row.control == "jump" else decoded.end)
         return
