@@ -78,7 +78,13 @@ class CaseSpace(Space):
             assert found is not None
             self.learn(Poly.atom(atom), point(value))
             self.learn(found, below(shift).plus(point(value << shift)))
+            self.look_again()
         return bit.substitute({atom: value})
+
+
+    def look_again(self) -> None:
+        """Bounds that were not better before may be now, as something new is known."""
+        self._effort.clear()
 
 
 def _copied(value: Any) -> Any:
@@ -166,6 +172,9 @@ class Polynomials:
         if isinstance(value, Undefined):
             value + 0
         value = self._tidy(value)
+        pieces = self._laid_out(value, k)
+        if pieces is not None:
+            return pieces
         norm = self.ledger.norm(value)
         self.space.note(norm, self._by_parts(value))
         parts = self._tested(norm, k)
@@ -173,15 +182,29 @@ class Polynomials:
             self.space.simple = len(value) == 1
             parts = self.space.split(norm, k)
             self.space.simple = False
+        low = parts[0]
+        if len(low) == 1 and low.coefficients[0] == (1 << k) - 1:
+            self._mark(low)
         return self.ledger.split(value, k, *parts)
+
+    def _laid_out(self, form: Form, k: int) -> tuple[Form, Form] | None:
+        """The split of a sum of cells that lie side by side, none of them across bit k."""
+        if len(form) < 2:
+            return None
+        above = {monomial: c >> k for monomial, c in form.terms.items() if not c & ((1 << k) - 1)}
+        if not above:
+            return None
+        low = Poly({monomial: c for monomial, c in form.terms.items() if monomial not in above})
+        return (low, Poly(above)) if self._by_parts(low).within(below(k)) else None
 
     def _tested(self, norm: Poly, k: int) -> tuple[Poly, Poly] | None:
         """The split of t - 1 or of -t where t was made by `or` or `xor`: the borrow says whether it is zero."""
-        for value, borrow in ((norm + 1, False), (-norm, True)):
-            if (value in self._ors or value in self._xors) and self.space._quick(value).within(below(k)):
-                zero = self._is_zero(value)
-                high = zero - 1 if borrow else -zero
-                return norm - (high << k), high
+        for more in (0, 1):
+            for value, borrow in ((norm + 1 - (more << k), False), ((more << k) - norm, True)):
+                if (value in self._ors or value in self._xors) and self.space._quick(value).within(below(k)):
+                    zero = self._is_zero(value)
+                    high = (zero - 1 if borrow else -zero) + more
+                    return norm - (high << k), high
         return None
 
     def _by_parts(self, form: Form) -> Interval:
@@ -232,11 +255,12 @@ class Polynomials:
         if not some:
             for leaf in leaves:
                 space.learn(leaf, point(0))
-        elif all(space._quick(leaf).low >= 0 for leaf in leaves):
-            for step in (0, 64, -64):
-                places = range(0, 64 * len(leaves), 64) if step > 0 else range(64 * len(leaves) - 64, -1, -64)
-                total = Poly.sum(leaf << (at if step else 0) for leaf, at in zip(leaves, places, strict=True))
-                space.learn(total, Interval(1, max(1, space._quick(total).high)))
+        if not some or all(space._quick(leaf).low >= 0 for leaf in leaves):
+            up = range(0, 64 * len(leaves), 64)
+            for places in ([0] * len(leaves), up, reversed(up)):
+                total = Poly.sum(leaf << at for leaf, at in zip(leaves, places, strict=True))
+                space.learn(total, Interval(1, max(1, space._quick(total).high)) if some else point(0))
+        space.look_again()
 
     def _both(self, x: Poly, y: Poly) -> Poly:
         """x and y, of bits."""
