@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from asmgen.bounds import Interval, Poly, Space, lengths
 from asmgen.knowledge import Atom, View
 from asmgen.polynomial import ZERO, add_term, below, point
+from asmgen.prove import leaves
 from asmgen.prove.cells import Form, Ledger
 
 Value = Poly | int
@@ -38,13 +39,14 @@ class CaseSpace(Space):
     """A space in which some bits are decided: the case that is looked at. Bits go by the number of their atom.
 
     While it is not `patient`, floors that plain intervals show to have two values are not looked into, and none while
-    it is `simple`.
+    it is `simple`. Nothing is looked into after the `deadline`.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.patient = True
         self.simple = False
+        self.deadline = float("inf")
         self.decided: dict[int, int] = {}
         self._settled: set[int] = set()
 
@@ -81,6 +83,12 @@ class CaseSpace(Space):
             self.look_again()
         return bit.substitute({atom: value})
 
+
+    def holds(self, poly: Poly, allowed: Interval) -> bool:
+        """Whether a polynomial is proven to lie within an interval, by all means there are."""
+        if self._quick(poly).within(allowed) or leaves.within(self, poly, allowed, self.deadline):
+            return True
+        return self.interval(poly, enough=allowed).within(allowed)
 
     def look_again(self) -> None:
         """Bounds that were not better before may be now, as something new is known."""

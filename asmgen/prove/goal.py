@@ -39,9 +39,9 @@ def congruent(entry: Entry, form: Form, wanted: Poly, factor: int, modulus: int,
 
 def _multiple(entry: Entry, left: Poly, modulus: int) -> bool:
     """Whether what is left is constant after all, by its bounds."""
-    if len(left) > 12:
-        return False
-    known = entry.space.interval(left, enough=Interval(0, 0))
+    if entry.space.holds(left, Interval(0, 0)):
+        return True
+    known = entry.space._quick(left)
     return known.width == 0 and known.low % modulus == 0
 
 
@@ -79,10 +79,9 @@ def at_most(entry: Entry, form: Form, most: int, what: str, other: Bounded | Non
         return
     if not entry.undecided:
         reached = reached.meet(_by_cells(entry, form, allowed, other))
-        if not reached.within(allowed):
-            reached = reached.meet(entry.space.interval(norm, enough=allowed))
-        if reached.within(allowed):
+        if reached.within(allowed) or entry.space.holds(norm, allowed):
             return
+        reached = reached.meet(entry.space.interval(norm))
     bound = size(reached.high) if reached.high > most else size(reached.low)
     yield Open(f"{what} may be {bound} as far as is known, allowed are 0 to {size(most)}", norm)
 
@@ -190,7 +189,7 @@ def _even_of(entry: Entry, contract: Element, value: Form, wanted: Poly, what: s
     field = contract.field
     yield from at_most(entry, value, field.modulus - 1, f"the value of {what}")
     lowest = entry.domain.norm(entry.domain.split(value, 1)[0])
-    if entry.space.interval(lowest, enough=Interval(0, 0)).high:
+    if not entry.space.holds(lowest, Interval(0, 0)):
         yield Open(f"{what} is not known to be even", lowest)
     ways = [list(congruent(entry, value, wanted * sign, field.unscale, field.modulus, what)) for sign in (1, -1)]
     if all(ways):

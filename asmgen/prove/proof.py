@@ -103,6 +103,7 @@ class Proof:
     def scene(self, mode: Mode, given: Mapping[str, Interval]) -> bool:
         """One way to share buffers with some scalars known."""
         entry = enter(self.kernel.signature, self.convention, mode, given)
+        entry.space.deadline = self.runner.deadline
         self.meant(entry)  # its cases come before the work
         paths = list(self.runner.follow(Path(entry, self.runner.flow.entry), unroll=entry.count is None))
         self.runs += 1
