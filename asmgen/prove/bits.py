@@ -64,9 +64,17 @@ def _same_zero(entry: Entry, value: Poly, words: int, residue: Poly, modulus: in
         if factor is None or balanced(candidate * factor - residue, modulus):
             continue
         allowed = Interval(-less, less)
-        if entry.space.holds(candidate, allowed):
+        if _holds(entry, candidate, allowed):
             return True
     return False
+
+
+def _holds(entry: Entry, norm: Poly, allowed: Interval) -> bool:
+    """Whether a quantity lies within an interval."""
+    form = entry.domain.remembered(norm)
+    if form is not None and entry.domain.holds(form, allowed):
+        return True
+    return entry.space.interval(norm, enough=allowed).within(allowed)
 
 
 def _factor(value: Poly, residue: Poly, modulus: int) -> int | None:
@@ -84,13 +92,9 @@ def _is_parity(entry: Entry, bit: Poly, residue: Poly, modulus: int) -> bool:
     That value is residue - p * q for the integer q that brings it into the range; p is odd, so the bit must be
     residue + q modulo 2. What is odd of bit - residue is tried for q.
     """
-    if not entry.space.holds(bit, Interval(0, 1)):
+    if not _holds(entry, bit, Interval(0, 1)):
         return False
     quotient = Poly({monomial: 1 for monomial, c in (bit - residue).terms.items() if c % 2})
     canonical, allowed = residue - quotient * modulus, Interval(0, modulus - 1)
-    return entry.space.holds(canonical, allowed)
+    return _holds(entry, canonical, allowed)
 
-
-def even(entry: Entry, word: Poly) -> bool:
-    """Whether the lowest bit of a word is zero."""
-    return entry.space.holds(entry.domain.norm(entry.domain.split(word, 1)[0]), Interval(0, 0))

@@ -30,19 +30,31 @@ class Equation(NamedTuple):
     cells: tuple[int | None, int | None]
 
 
+class Fact(NamedTuple):
+    """A form that lies in an interval; `about` is a cell that it says how to come by, if there is one."""
+
+    form: Form
+    interval: Interval
+    about: int | None = None
+
+
 @dataclass
 class Ledger:
-    """All cells and equations of a path."""
+    """All cells and equations of a path, and what else is known of cells."""
 
     norms: list[Poly] = field(default_factory=list)
     equations: list[Equation] = field(default_factory=list)
     inputs: set[int] = field(default_factory=set)
     scaled: set[int] = field(default_factory=set)
+    facts: list[Fact] = field(default_factory=list)
     _by_norm: dict[Poly, int] = field(default_factory=dict)
 
     def fork(self) -> Ledger:
         """A copy, to go on another way."""
-        return Ledger(list(self.norms), list(self.equations), set(self.inputs), set(self.scaled), dict(self._by_norm))
+        inputs, scaled = set(self.inputs), set(self.scaled)
+        return Ledger(
+            list(self.norms), list(self.equations), inputs, scaled, list(self.facts), dict(self._by_norm)
+        )
 
     def form(self, norm: Poly, *, entered: bool = False) -> Form:
         """The form of a quantity: the cell that has it already, or a new one. `entered` makes it an input."""
@@ -56,6 +68,10 @@ class Ledger:
         if entered:
             self.inputs.add(number)
         return Poly({(number,): factor, (): constant} if constant else {(number,): factor})
+
+    def cell(self, norm: Poly) -> int | None:
+        """The cell of a quantity; None when it is constant."""
+        return next(iter(self.form(norm).atoms), None)
 
     def norm(self, form: Form) -> Poly:
         """A form in terms of the inputs and of floors."""

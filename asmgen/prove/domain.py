@@ -14,7 +14,7 @@ from asmgen.bounds import Interval, Poly, Space, lengths
 from asmgen.knowledge import Atom, View
 from asmgen.polynomial import ZERO, add_term, below, point
 from asmgen.prove import leaves
-from asmgen.prove.cells import Form, Ledger
+from asmgen.prove.cells import Fact, Form, Ledger
 
 Value = Poly | int
 
@@ -65,6 +65,18 @@ class CaseSpace(Space):
                 return quick
         return super().interval(poly, enough, known, view)
 
+    def _floor_atom(self, poly: Poly, k: int) -> Poly:
+        """What lies wholly below some bit of all the rest does not matter."""
+        twos = sorted({(c & -c).bit_length() - 1 for c in poly.coefficients})
+        for j in twos[1:]:
+            if j > k:
+                break
+            low = self._plain({m: c for m, c in poly.terms.items() if c & ((1 << j) - 1)})
+            if low.low >> j == low.high >> j:
+                rest = Poly({m: c >> j for m, c in poly.terms.items() if not c & ((1 << j) - 1)})
+                return self._floor(rest + (low.low >> j), k - j)
+        return super()._floor_atom(poly, k)
+
     def _bit(self, numerator: Poly, k: int) -> Poly:
         bit = super()._bit(numerator, k)
         for atom in bit.atoms:
@@ -83,12 +95,6 @@ class CaseSpace(Space):
             self.look_again()
         return bit.substitute({atom: value})
 
-
-    def holds(self, poly: Poly, allowed: Interval) -> bool:
-        """Whether a polynomial is proven to lie within an interval, by all means there are."""
-        if self._quick(poly).within(allowed) or leaves.within(self, poly, allowed, self.deadline):
-            return True
-        return self.interval(poly, enough=allowed).within(allowed)
 
     def look_again(self) -> None:
         """Bounds that were not better before may be now, as something new is known."""
@@ -171,6 +177,28 @@ class Polynomials:
         """A word of which nothing is known."""
         return self.entered(self.space.atom(name, 0, 2**64 - 1))
 
+    def holds(self, form: Form, allowed: Interval) -> bool:
+        """Whether a value is proven to lie within an interval, by all means there are."""
+        norm, space = self.norm(form), self.space
+        if space._quick(norm).within(allowed) or leaves.within(self.ledger, space, form, allowed, space.deadline):
+            return True
+        return space.interval(norm, enough=allowed).within(allowed)
+
+    def remembered(self, norm: Poly) -> Form | None:
+        """A quantity by the cells that there are: its own, or those of its atoms; None where one has none."""
+        core, factor, constant = norm.normal
+        number = self.ledger._by_norm.get(core)
+        if number is not None:
+            return Poly({(number,): factor, (): constant}) if constant else Poly({(number,): factor})
+        terms: dict[tuple[int, ...], int] = {}
+        for monomial, coefficient in norm.terms.items():
+            cells = [self.ledger._by_norm.get(Poly.atom(atom)) for atom in monomial]
+            known = [cell for cell in cells if cell is not None]
+            if len(known) < len(cells):
+                return None
+            add_term(terms, tuple(sorted(known)), coefficient)
+        return Poly(terms)
+
     # What rows compute with.
 
     def split(self, value: Any, k: int) -> tuple[Any, Any]:
@@ -190,7 +218,9 @@ class Polynomials:
             self.space.simple = len(value) == 1
             parts = self.space.split(norm, k)
             self.space.simple = False
-        low = parts[0]
+        low, high = parts
+        if high.constant is not None:
+            self.space.note(norm, below(k).plus(point(high.constant << k)))
         if len(low) == 1 and low.coefficients[0] == (1 << k) - 1:
             self._mark(low)
         return self.ledger.split(value, k, *parts)
@@ -231,6 +261,16 @@ class Polynomials:
         return int(value == 0) if isinstance(value, int) else self.form(self._is_zero(self.norm(value)))
 
     def _is_zero(self, norm: Poly) -> Poly:
+        bit = self._zero_bit(norm)
+        interval = self.space._quick(norm)
+        if bit.constant is None and interval.low >= 0:
+            z, x = self.form(bit), self.form(norm)
+            about = next(iter(z.atoms), None)
+            self._fact(x + z * interval.high, None, interval.high, about)
+            self._fact(x + z, 1, None, about)
+        return bit
+
+    def _zero_bit(self, norm: Poly) -> Poly:
         space = self.space
         interval = space.interval(norm, enough=below(4096))
         if interval.low < 0 < interval.high:
@@ -263,6 +303,9 @@ class Polynomials:
         if not some:
             for leaf in leaves:
                 space.learn(leaf, point(0))
+                self._fact(self.form(leaf), 0, 0)
+        elif all(space._quick(leaf).low >= 0 for leaf in leaves):
+            self._fact(Poly.sum(self.form(leaf) for leaf in leaves), 1, None)
         if not some or all(space._quick(leaf).low >= 0 for leaf in leaves):
             up = range(0, 64 * len(leaves), 64)
             for places in ([0] * len(leaves), up, reversed(up)):
@@ -288,7 +331,26 @@ class Polynomials:
         if one == zero:
             return x
         self._mark(chosen)
-        return self.form(self.space.select(chosen, one, zero))
+        return self._chosen(chosen, one, zero)
+
+    def _chosen(self, bit: Poly, x: Poly, y: Poly) -> Form:
+        """x where the bit is 1, y where it is 0."""
+        made = self.form(self.space.select(bit, x, y))
+        low, high = self.space._quick(x - y)
+        (b, z), (one, zero) = (self.form(bit), made), (self.form(x), self.form(y))
+        about = next(iter(z.atoms), None)
+        if about is not None:
+            self._fact(z - zero - b * high, None, 0, about)
+            self._fact(z - zero - b * low, 0, None, about)
+            self._fact(z - one + (1 - b) * low, None, 0, about)
+            self._fact(z - one + (1 - b) * high, 0, None, about)
+        return made
+
+    def _fact(self, form: Form, low: int | None, high: int | None, about: int | None = None) -> None:
+        """Note what is known of cells for goals; a side that is None is not known."""
+        known = self._by_parts(form)
+        interval = Interval(known.low if low is None else low, known.high if high is None else high)
+        self.ledger.facts.append(Fact(form, interval, about))
 
     def _mark(self, bit: Poly) -> None:
         self.masks.update(dict.fromkeys(bit.atoms))
@@ -323,7 +385,7 @@ class Polynomials:
         if bit is not None:
             if bit.constant is None:
                 self._mark(bit)
-            return self.space.select(bit, x, ZERO)
+            return self.norm(self._chosen(bit, x, ZERO))
         if self._apart(x, y) or self._apart(y, x):
             return ZERO
         if self.space.interval(x).within(below(1)) and self.space.interval(y).within(below(1)):
@@ -364,6 +426,9 @@ class Polynomials:
             found = self._ands[key] = self.unknown(f"and{len(self._ands)}", Interval(0, most), lambda a, b: a & b, x, y)
             self.space.learn(x - found, Interval(0, self.space.interval(x).high))
             self.space.learn(y - found, Interval(0, self.space.interval(y).high))
+            both = self.form(found)
+            for each in (x, y):
+                self._fact(self.form(each) - both, 0, None, self.ledger.cell(found))
         return found
 
     def unknown(self, name: str, interval: Interval, function: Callable[..., int], *of: Poly) -> Poly:

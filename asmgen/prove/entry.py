@@ -9,7 +9,7 @@ from typing import Any
 from asmgen.bounds import Interval, Poly, Space
 from asmgen.contracts import Bytes, Contract, Element, Parameter, Signature, Table
 from asmgen.polynomial import ZERO, below
-from asmgen.prove.cells import Form
+from asmgen.prove.cells import Fact, Form
 from asmgen.prove.domain import CaseSpace, Polynomials, Rejected, Undefined
 from asmgen.prove.state import STACK, STACK_POINTERS, Region, State
 from asmgen.targets.conventions import Convention
@@ -265,12 +265,23 @@ def _buffers(state: State, signature: Signature, mode: Mode, inputs: Mapping[str
             state.memory[name] = Region(name, 0, size(parameter), writable=index < outputs)
         if parameter.name in inputs:
             state.memory[name].cells.update(_cells(inputs[parameter.name], state.domain))
+            _promise(inputs[parameter.name], state.domain)
     return named
 
 
 def _cells(given: Input, domain: Polynomials) -> dict[int, tuple[int, Form]]:
     places = zip(cells(given.contract), given.words, strict=True)
     return {at: (length, domain.entered(word)) for (at, length), word in places}
+
+
+def _promise(given: Input, domain: Polynomials) -> None:
+    """Note for goals what a contract says of the whole value."""
+    for entry in given.entries:
+        _promise(entry, domain)
+    if isinstance(given.contract, Element):
+        words = zip(given.words, given.contract.field.positions, strict=True)
+        value = Poly.sum(domain.entered(word) << at for word, at in words)
+        domain.ledger.facts.append(Fact(value, Interval(0, given.contract.value_max)))
 
 
 def cells(contract: Contract) -> list[tuple[int, int]]:

@@ -19,6 +19,10 @@ from asmgen.prove.residues import Context, EvenOf, NotPolynomial, Symbolic, Want
 from asmgen.prove.state import STACK, STACK_POINTERS
 
 
+#: Ways to write a rest by cells that are tried, shortest first.
+TRIES = 3
+
+
 @dataclass(frozen=True)
 class Open:
     """Something that could not be shown: what, and the polynomial that is left."""
@@ -39,21 +43,30 @@ def congruent(entry: Entry, form: Form, wanted: Poly, factor: int, modulus: int,
 
 def _multiple(entry: Entry, left: Poly, modulus: int) -> bool:
     """Whether what is left is constant after all, by its bounds."""
-    if entry.space.holds(left, Interval(0, 0)):
+    form = entry.domain.remembered(left)
+    if form is not None and entry.domain.holds(form, Interval(0, 0)):
         return True
     known = entry.space._quick(left)
     return known.width == 0 and known.low % modulus == 0
 
 
 def _telescopes(entry: Entry, form: Form, wanted: Poly, factor: int, modulus: int) -> bool:
+    """By the equations of the cells: what is left of the form and the inputs are what is wanted, the rest is zero."""
     ledger = entry.domain.ledger
+    rests: dict[Form, None] = {}
     for keep in keeps(entry):
-        reduced, scale = list(ledger.reductions(form, keep))[-1]
-        rest = ledger.norm(balanced(reduced * factor, modulus))
-        left = balanced(rest - wanted * scale, modulus)
+        for reduced, scale in ledger.reductions(form, keep):
+            made = balanced(reduced * factor, modulus)
+            rest = {m: c for m, c in made.terms.items() if m and not all(cell in ledger.inputs for cell in m)}
+            given = Poly({m: c for m, c in made.terms.items() if m not in rest})
+            more = balanced(ledger.norm(given) - wanted * scale, modulus).constant
+            if more is not None:
+                rests[Poly(rest) + more] = None
+        left = balanced(ledger.norm(made) - wanted * scale, modulus)
         if not left or _multiple(entry, left, modulus):
             return True
-    return False
+    shortest = sorted(rests, key=len)[:TRIES]
+    return any(entry.domain.holds(rest, Interval(0, 0)) for rest in shortest)
 
 
 def keeps(entry: Entry) -> list[frozenset[int]]:
@@ -79,7 +92,7 @@ def at_most(entry: Entry, form: Form, most: int, what: str, other: Bounded | Non
         return
     if not entry.undecided:
         reached = reached.meet(_by_cells(entry, form, allowed, other))
-        if reached.within(allowed) or entry.space.holds(norm, allowed):
+        if reached.within(allowed) or entry.domain.holds(form, allowed):
             return
         reached = reached.meet(entry.space.interval(norm))
     bound = size(reached.high) if reached.high > most else size(reached.low)
@@ -188,9 +201,9 @@ def _even_of(entry: Entry, contract: Element, value: Form, wanted: Poly, what: s
     """The value is even, below p, and what is wanted or its negative modulo p."""
     field = contract.field
     yield from at_most(entry, value, field.modulus - 1, f"the value of {what}")
-    lowest = entry.domain.norm(entry.domain.split(value, 1)[0])
-    if not entry.space.holds(lowest, Interval(0, 0)):
-        yield Open(f"{what} is not known to be even", lowest)
+    lowest = entry.domain.split(value, 1)[0]
+    if not entry.domain.holds(lowest, Interval(0, 0)):
+        yield Open(f"{what} is not known to be even", entry.domain.norm(lowest))
     ways = [list(congruent(entry, value, wanted * sign, field.unscale, field.modulus, what)) for sign in (1, -1)]
     if all(ways):
         yield Open(f"{what} modulo p", ways[0][0].left)

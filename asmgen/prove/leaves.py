@@ -1,7 +1,8 @@
-"""Goals that linear arithmetic over the integers decides: z3 is asked whether known facts leave any other way.
+"""Goals that linear arithmetic over the integers decides: z3 is asked whether what is known leaves any other way.
 
-Every product of atoms is an unknown integer of its own; a product with a bit is tied to what it multiplies. All that is
-handed over are facts of the space, so an answer "no other way" is a proof as far as z3 is right; any other is none.
+The unknowns are cells and products of cells, tied together by the equations of the splits, by what choices and tests
+of zero say, and by bounds. All of it is true of every run of the code, so an answer "no other way" is a proof as far
+as z3 is right; any other answer is none.
 """
 
 from __future__ import annotations
@@ -9,40 +10,29 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from asmgen.bounds import Interval, Poly, Space
+from asmgen.bounds import Interval, Space
 from asmgen.polynomial import Monomial
+from asmgen.prove.cells import Equation, Fact, Form, Ledger
 
-#: (rounds of facts that are taken in, seconds): near ones first.
-TRIES = ((1, 0.5), (2, 1.0), (99, 2.0))
-
-#: Facts of one question at the most.
-MOST = 1500
+#: Seconds for one question: about what the cells were made of, then also about what else was made of the same.
+SECONDS = (1.0, 4.0)
 
 
-def within(space: Space, poly: Poly, allowed: Interval, deadline: float) -> bool:
-    """Whether the facts leave a polynomial no value outside of `allowed`."""
-    core, factor, constant = poly.normal
-    shown = space._shown(core)
-    if shown is not None and not shown.scaled(factor, constant).within(allowed):
-        return False
-    quick = space._quick(poly)
-    sides = [f"(< {{}} {_number(allowed.low)})"] if quick.low < allowed.low else []
-    sides += [f"(> {{}} {_number(allowed.high)})"] if quick.high > allowed.high else []
-    return all(_never(space, poly, side, deadline) for side in sides)
-
-
-def _never(space: Space, poly: Poly, contrary: str, deadline: float) -> bool:
-    """Whether the facts exclude the contrary of a goal, in which {} stands for the polynomial."""
-    before = -1
-    for rounds, seconds in TRIES:
-        monomials, facts = _relevant(space, poly, rounds)
-        left = min(seconds, deadline - time.perf_counter())
-        if len(facts) == before or len(facts) > MOST or left <= 0:
+def within(ledger: Ledger, space: Space, form: Form, allowed: Interval, deadline: float) -> bool:
+    """Whether a form has no value outside of `allowed`."""
+    for side in (f"(< {{}} {_number(allowed.low)})", f"(> {{}} {_number(allowed.high)})"):
+        before = -1
+        for wide, seconds in enumerate(SECONDS):
+            equations, facts = _relevant(ledger, form, wide=bool(wide))
+            left = min(seconds, deadline - time.perf_counter())
+            if left <= 0 or len(equations) + len(facts) == before:
+                return False
+            before = len(equations) + len(facts)
+            if _ask("\n".join(_question(ledger, space, form, side, equations, facts)), left) == "unsat":
+                break
+        else:
             return False
-        before = len(facts)
-        if _ask("\n".join(_question(space, poly, contrary, monomials, facts)), left) == "unsat":
-            return True
-    return False
+    return True
 
 
 def _ask(text: str, seconds: float) -> str:
@@ -54,60 +44,59 @@ def _ask(text: str, seconds: float) -> str:
     return str(solver.check())
 
 
-def _relevant(space: Space, poly: Poly, rounds: int) -> tuple[list[Monomial], list[Poly]]:
-    """The products that matter, and the facts about them; each round adds the facts on what the last one brought in."""
-    monomials = {monomial: None for monomial in poly.terms if monomial}
-    facts: dict[Poly, None] = {}
-    new = list(monomials)
-    for _ in range(rounds):
-        brought: list[Monomial] = []
-        for monomial in new:
-            for fact in space._facts_with(monomial):
-                facts[fact] = None
-                brought += [each for each in fact.terms if each]
-            brought += [_without(monomial, bit) for bit in _bits(space, monomial) if len(monomial) > 1]
-            brought += [(bit,) for bit in _bits(space, monomial)]
-        new = [each for each in dict.fromkeys(brought) if each not in monomials]
-        monomials.update(dict.fromkeys(new))
-        if not new:
-            break
-    return sorted(monomials), list(facts)
+def _cells(*forms: Form) -> set[int]:
+    return {cell for form in forms for monomial in form.terms for cell in monomial}
 
 
-def _bits(space: Space, monomial: Monomial) -> list[int]:
-    return [atom for atom in dict.fromkeys(monomial) if space._is_bit(atom)] if len(monomial) > 1 else []
-
-
-def _without(monomial: Monomial, atom: int) -> Monomial:
-    return tuple(each for each in monomial if each != atom)
+def _relevant(ledger: Ledger, form: Form, *, wide: bool) -> tuple[list[Equation], list[Fact]]:
+    """What the cells of a form were made of, back to the inputs; with `wide` also what else was made of those."""
+    needed = _cells(form)
+    taken: dict[int, Equation] = {}
+    facts: dict[int, Fact] = {}
+    changed = True
+    while changed:
+        changed = False
+        for number in range(len(ledger.equations) - 1, -1, -1):
+            equation = ledger.equations[number]
+            if number not in taken and _cells(equation.low, equation.high) & needed:
+                taken[number] = equation
+                needed |= _cells(equation.form, equation.low, equation.high)
+                changed = True
+        for number, fact in enumerate(ledger.facts):
+            if number not in facts and (fact.about in needed or _cells(fact.form) <= needed):
+                facts[number] = fact
+                new = _cells(fact.form) - needed
+                needed |= new
+                changed = changed or bool(new)
+        if wide and not changed:
+            wide = False
+            for number, equation in enumerate(ledger.equations):
+                if number not in taken and _cells(equation.form) <= needed:
+                    taken[number] = equation
+                    needed |= _cells(equation.low, equation.high)
+                    changed = True
+    return [taken[number] for number in sorted(taken)], [facts[number] for number in sorted(facts)]
 
 
 def _question(
-    space: Space, poly: Poly, contrary: str, monomials: Sequence[Monomial], facts: Sequence[Poly]
+    ledger: Ledger, space: Space, form: Form, contrary: str, equations: Sequence[Equation], facts: Sequence[Fact]
 ) -> Iterator[str]:
-    """The facts and the contrary of the goal, in SMT-LIB."""
-    names = {monomial: f"x{number}" for number, monomial in enumerate(monomials)}
+    """What is known, and the contrary of the goal, in SMT-LIB."""
+    forms = [form, *(part for each in equations for part in (each.form, each.low, each.high))]
+    forms += [fact.form for fact in facts]
+    monomials = sorted({monomial for each in forms for monomial in each.terms if monomial})
+    names = {monomial: "c" + "_".join(map(str, monomial)) for monomial in monomials}
     for monomial, name in names.items():
         yield f"(declare-const {name} Int)"
-        yield from _between(name, space._product(monomial))
-        for bit in _bits(space, monomial):
-            rest = _without(monomial, bit)
-            if rest in names and (bit,) in names:
-                yield from _chosen(name, names[(bit,)], names[rest], space._product(rest))
+        known = Interval(1, 1)
+        for cell in monomial:
+            known = known.times(space._quick(ledger.norms[cell]))
+        yield from _between(name, known)
+    for equation in equations:
+        yield f"(assert (= {_sum(equation.form - equation.low - (equation.high << equation.k), names)} 0))"
     for fact in facts:
-        known = space._known_of(fact)
-        if known is not None:
-            yield from _between(_sum(fact, names), known)
-    yield f"(assert {contrary.format(_sum(poly, names))})"
-
-
-def _chosen(product: str, bit: str, value: str, known: Interval) -> Iterator[str]:
-    """product = bit * value, exactly, for a bit."""
-    low, high = _number(known.low), _number(known.high)
-    yield f"(assert (<= {product} (* {high} {bit})))"
-    yield f"(assert (>= {product} (* {low} {bit})))"
-    yield f"(assert (<= (- {product} {value}) (- (* {low} {bit}) {low})))"
-    yield f"(assert (>= (- {product} {value}) (- (* {high} {bit}) {high})))"
+        yield from _between(_sum(fact.form, names), fact.interval)
+    yield f"(assert {contrary.format(_sum(form, names))})"
 
 
 def _between(text: str, interval: Interval) -> Iterator[str]:
@@ -118,8 +107,8 @@ def _between(text: str, interval: Interval) -> Iterator[str]:
     yield f"(assert (<= {text} {_number(interval.high)}))"
 
 
-def _sum(poly: Poly, names: dict[Monomial, str]) -> str:
-    terms = [f"(* {_number(c)} {names[m]})" if m else _number(c) for m, c in poly.terms.items()]
+def _sum(form: Form, names: dict[Monomial, str]) -> str:
+    terms = [f"(* {_number(c)} {names[m]})" if m else _number(c) for m, c in form.terms.items()]
     return f"(+ {' '.join(terms)})" if len(terms) > 1 else terms[0] if terms else "0"
 
 

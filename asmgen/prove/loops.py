@@ -14,7 +14,7 @@ from typing import Any
 from asmgen.bounds import Interval, Poly
 from asmgen.contracts import Element
 from asmgen.polynomial import below
-from asmgen.prove.cells import Form
+from asmgen.prove.cells import Fact, Form
 from asmgen.prove.domain import Undefined
 from asmgen.prove.entry import Entry, element
 from asmgen.prove.flow import uses
@@ -164,7 +164,11 @@ def _assume(entry: Entry, invariant: Invariant) -> tuple[tuple[Poly, ...], Poly]
         _put(entry, location, value)
     limbs: list[Poly] = []
     if invariant.state is not None:
-        limbs = element(space, "state", invariant.state.contract)
+        contract = invariant.state.contract
+        limbs = element(space, "state", contract)
+        words = zip(limbs, contract.field.positions, strict=True)
+        value = Poly.sum(entry.domain.entered(limb) << at for limb, at in words)
+        entry.domain.ledger.facts.append(Fact(value, Interval(0, contract.value_max)))
         for limb, (location, shift) in zip(limbs, invariant.state.places, strict=True):
             _put(entry, location, limb << shift)
     held = {location for location, _ in invariant.state.places} if invariant.state else set()
