@@ -7,9 +7,10 @@ from itertools import islice, permutations
 
 from asmgen.bounds import Interval, Poly
 from asmgen.contracts import Element
+from asmgen.prove.cells import Form
 from asmgen.prove.domain import Undefined
 from asmgen.prove.entry import Entry
-from asmgen.prove.goal import Open, at_most, balanced
+from asmgen.prove.goal import Open, at_most, balanced, congruent
 from asmgen.prove.residues import EvenOf, NotPolynomial, Parity, Wanted, ZeroTest
 
 #: Orders of words that are tried.
@@ -42,31 +43,41 @@ def _tells_zero(entry: Entry, bit: Poly, residue: Poly, modulus: int) -> bool:
     """
     for some, words in entry.domain.zeros.items():
         if bit == 1 - some:
-            return any(_same_zero(entry, value, len(words), residue, modulus) for value in _values(entry, words))
+            return any(_same_zero(entry, form, len(words), residue, modulus) for form in _values(entry, words))
     return False
 
 
-def _values(entry: Entry, words: Sequence[Poly]) -> Iterator[Poly]:
+def _values(entry: Entry, words: Sequence[Poly]) -> Iterator[Form]:
     """The integers that words may be the words of: in 64 bits or at limb positions, in any order."""
     contracts = [given.contract for given in entry.inputs.values() if isinstance(given.contract, Element)]
     layouts = dict.fromkeys([tuple(64 * n for n in range(len(words)))])
     layouts.update(dict.fromkeys(each.field.positions for each in contracts if len(each.field.positions) == len(words)))
-    for order in islice(permutations(words), ORDERS):
+    forms = [entry.domain.form(word) for word in words]
+    for order in islice(permutations(forms), ORDERS):
         for places in layouts:
             yield Poly.sum(word << at for word, at in zip(order, places, strict=True))
 
 
-def _same_zero(entry: Entry, value: Poly, words: int, residue: Poly, modulus: int) -> bool:
+def _same_zero(entry: Entry, form: Form, words: int, residue: Poly, modulus: int) -> bool:
     capacity = 1 << 64 * words
     less = min(capacity, modulus) - 1
-    for candidate in dict.fromkeys((value, balanced(value, capacity))):
-        factor = _factor(candidate, residue, modulus)
-        if factor is None or balanced(candidate * factor - residue, modulus):
-            continue
-        allowed = Interval(-less, less)
-        if _holds(entry, candidate, allowed):
+    allowed, value = Interval(-less, less), entry.domain.norm(form)
+    factor = _factor(value, residue, modulus)
+    if factor is not None and _agrees(entry, value * factor - residue, modulus):
+        left = list(congruent(entry, form, residue, factor, modulus, ""))
+        if not left and entry.domain.holds(form, allowed):
             return True
-    return False
+    value = balanced(value, capacity)
+    factor = _factor(value, residue, modulus)
+    if factor is None or balanced(value * factor - residue, modulus):
+        return False
+    return entry.space.interval(value, enough=allowed).within(allowed)
+
+
+def _agrees(entry: Entry, difference: Poly, modulus: int) -> bool:
+    """Whether the values that are carried along do not say that a difference is no multiple of the modulus."""
+    space = entry.space
+    return not any(difference.evaluate(space._witnesses[index]) % modulus for index in space._alive)
 
 
 def _holds(entry: Entry, norm: Poly, allowed: Interval) -> bool:

@@ -40,20 +40,23 @@ class Fact(NamedTuple):
 
 @dataclass
 class Ledger:
-    """All cells and equations of a path, and what else is known of cells."""
+    """All cells and equations of a path, and what else is known of cells; `sums` are those that nothing carries out of.
+    """
 
     norms: list[Poly] = field(default_factory=list)
     equations: list[Equation] = field(default_factory=list)
     inputs: set[int] = field(default_factory=set)
     scaled: set[int] = field(default_factory=set)
     facts: list[Fact] = field(default_factory=list)
+    sums: dict[int, Form] = field(default_factory=dict)
     _by_norm: dict[Poly, int] = field(default_factory=dict)
 
     def fork(self) -> Ledger:
         """A copy, to go on another way."""
         inputs, scaled = set(self.inputs), set(self.scaled)
         return Ledger(
-            list(self.norms), list(self.equations), inputs, scaled, list(self.facts), dict(self._by_norm)
+            list(self.norms), list(self.equations), inputs, scaled, list(self.facts), dict(self.sums),
+            dict(self._by_norm),
         )
 
     def form(self, norm: Poly, *, entered: bool = False) -> Form:
@@ -100,6 +103,8 @@ class Ledger:
         lower = self.form(low)
         after = len(self.norms)
         if lower != form:
+            if not upper and lower.terms == {(middle,): 1}:
+                self.sums.setdefault(middle, form)
             new = (middle if after > middle else None, before if middle > before else None)
             self.equations.append(Equation(form, k, lower, upper, new))
             for monomial, coefficient in form.terms.items():

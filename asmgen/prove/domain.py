@@ -239,7 +239,8 @@ class Polynomials:
         """The split of t - 1 or of -t where t was made by `or` or `xor`: the borrow says whether it is zero."""
         for more in (0, 1):
             for value, borrow in ((norm + 1 - (more << k), False), ((more << k) - norm, True)):
-                if (value in self._ors or value in self._xors) and self.space._quick(value).within(below(k)):
+                made = value in self._ors or value in self._xors or self._sum(value)
+                if made and self.space._quick(value).within(below(k)):
                     zero = self._is_zero(value)
                     high = (zero - 1 if borrow else -zero) + more
                     return norm - (high << k), high
@@ -295,7 +296,20 @@ class Polynomials:
             x, y = self._xors[norm]
             yield x - y
         else:
-            yield norm
+            parts_of_sum = self._sum(norm)
+            for each in parts_of_sum:
+                yield from self._leaves(each)
+            if not parts_of_sum:
+                yield norm
+
+    def _sum(self, norm: Poly) -> list[Poly]:
+        """What a value is the sum of, times positive numbers, where none of it is negative."""
+        form = self.ledger.sums.get(self.ledger._by_norm.get(norm, -1), ZERO)
+        cells = [monomial[0] for monomial, c in form.terms.items() if len(monomial) == 1 and c > 0]
+        norms = [self.ledger.norms[cell] for cell in cells]
+        if len(cells) < max(2, len(form)) or any(self.space._quick(each).low < 0 for each in norms):
+            return []
+        return norms
 
     def _know(self, leaves: Sequence[Poly], some: bool) -> None:
         """All of these words are zero, or some are not: so are sums of multiples of those that are not negative."""

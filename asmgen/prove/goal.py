@@ -18,7 +18,6 @@ from asmgen.prove.entry import Entry, Input
 from asmgen.prove.residues import Context, EvenOf, NotPolynomial, Symbolic, Wanted
 from asmgen.prove.state import STACK, STACK_POINTERS
 
-
 #: Ways to write a rest by cells that are tried, shortest first.
 TRIES = 3
 
