@@ -294,10 +294,37 @@ def check(
 
     With no selectors, files in the targets' directories that no script makes are named too.
     """
-    files = texts(
-        units(selectors, targets, out, prefix=prefix, features=features, visible=visible), progress, trust=False
-    )
-    return differences(files, out, _places(selectors, targets, out))
+    made = units(selectors, targets, out, prefix=prefix, features=features, visible=visible)
+    return _check(made, texts(made, progress, trust=False), out, _places(selectors, targets, out))
+
+
+def _check(made: Sequence[Unit], files: Mapping[str, str], out: Path, places: Sequence[Path]) -> list[str]:
+    """What differs from these files; proofs that are there must be of the bytes in them."""
+    proofs = {proof_file(unit): unit for unit in made}
+    found = differences(files, out, places, also=list(proofs))
+    there = {out / file: unit for file, unit in proofs.items() if (out / file).exists()}
+    if there:
+        from asmgen.prove import record
+
+        for path, unit in there.items():
+            found += record.differences(path, _routines(unit))
+    return found
+
+
+def proof_file(unit: Unit) -> str:
+    """Where it is said what is proved of a unit's routines, below the output directory."""
+    return f"{unit.origin.target}/{unit.origin.stem}.proof.json"
+
+
+def _routines(unit: Unit) -> list[tuple[Function, Options]]:
+    return [(kernel, Options(unit.origin.target, unit.features)) for kernel in unit.kernels]
+
+
+def proved(made: Sequence[Unit]) -> dict[str, str]:
+    """The files that say what is proved, by path below the output directory; AsmgenError when something is not."""
+    from asmgen.prove import record
+
+    return record.proofs({proof_file(unit): _routines(unit) for unit in made})
 
 
 def _places(selectors: Sequence[str], targets: Sequence[str], out: Path) -> list[Path]:
@@ -307,11 +334,15 @@ def _places(selectors: Sequence[str], targets: Sequence[str], out: Path) -> list
     return [out] if set(targets) == set(FEATURES) else [out / target for target in targets]
 
 
-def differences(files: Mapping[str, str], out: Path, places: Sequence[Path] = ()) -> list[str]:
-    """The first difference of each file that stands below `out` from its text; then what else is in `places`."""
+def differences(
+    files: Mapping[str, str], out: Path, places: Sequence[Path] = (), *, also: Sequence[str] = ()
+) -> list[str]:
+    """The first difference of each file that stands below `out` from its text; then what else is in `places`, but for
+    the paths in `also`, which may be there."""
+    known = {*files, *also}
     found = [difference for name, text in files.items() if (difference := _difference(out / name, text))]
     there = [path for place in places for path in _below(place)]
-    return found + [f"{path} is made by no script" for path in there if path.relative_to(out).as_posix() not in files]
+    return found + [f"{path} is made by no script" for path in there if path.relative_to(out).as_posix() not in known]
 
 
 def _below(folder: Path) -> list[Path]:
@@ -333,18 +364,20 @@ def _difference(path: Path, wanted: str) -> str | None:
 
 def run(
     selectors: Sequence[str], targets: Sequence[str], *, out: Path, prefix: str = "", features: str = "default",
-    visible: bool = False, check: bool = False,
+    visible: bool = False, check: bool = False, proofs: bool = False,
 ) -> None:  # fmt: skip
-    """`asmgen build`: a line a file, a bar on a terminal; with `check`, AsmgenError names the first difference."""
+    """`asmgen build`: a line a file, a bar on a terminal.
+
+    With `check`, AsmgenError names the first difference; with `proofs`, nothing is written unless all is proved.
+    """
+    made = units(selectors, targets, out, prefix=prefix, features=features, visible=visible)
     with _bar() as progress:
-        files = texts(
-            units(selectors, targets, out, prefix=prefix, features=features, visible=visible), progress, trust=not check
-        )
+        files = texts(made, progress, trust=not check)
     if not check:
-        for path, new in write(files, out):
+        for path, new in write({**files, **(proved(made) if proofs else {})}, out):
             print(f"{path}{'' if new else ' (as it was)'}")
         return
-    found = differences(files, out, _places(selectors, targets, out))
+    found = _check(made, files, out, _places(selectors, targets, out))
     if found:
         more = f"\n  and {len(found) - 1} more" if len(found) > 1 else ""
         raise AsmgenError(found[0] + more, hint="asmgen build makes the files anew; then read what changed")

@@ -54,6 +54,9 @@ Examples:
   asmgen prove                                 every shipped kernel on both targets
   asmgen prove curve25519_5x51.mul --target arm64 --explain
   asmgen prove my_field.py:mul --budget 60
+  asmgen prove curve25519_5x51.mul --object libcrypto.a --symbol x25519_fe51_mul
+  asmgen prove p256.mul --object libcrypto.a --symbol ecp_nistz256_mul_mont --assume OPENSSL_ia32cap_P=0,0,0,0
+  asmgen prove curve25519_5x51.mul --object fe.c --symbol fe_mul --flags "-O2 -mbmi2"
 """
 
 LIST_EXAMPLES = """
@@ -207,15 +210,18 @@ def _unknown(what: str, given: str, known: list[str]) -> UsageError:
 @click.option("--visible", is_flag=True, help="Export the symbols from a shared object that is made of the files.")
 @features
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 when the files differ from what the scripts make.")
+@click.option("--proved", is_flag=True, help="Write nothing unless all is proved; then SCRIPT.proof.json as well.")
 def build(
-    selectors: tuple[str, ...], target: str, out: Path, prefix: str, visible: bool, features: str, check: bool
-) -> None:
+    selectors: tuple[str, ...], target: str, out: Path, prefix: str, visible: bool, features: str, check: bool,
+    proved: bool,
+) -> None:  # fmt: skip
     """Write assembly, header, C and listing: OUT/TARGET/SCRIPT.S .h .c .lst."""
     from asmgen import build as building
 
     building.run(
-        selectors, targets_of(target, features), out=out, prefix=prefix, features=features, visible=visible, check=check
-    )
+        selectors, targets_of(target, features), out=out, prefix=prefix, features=features, visible=visible,
+        check=check, proofs=proved,
+    )  # fmt: skip
 
 
 @main.command(epilog=TEST_EXAMPLES)
@@ -250,10 +256,25 @@ def test(selectors: tuple[str, ...], target: str, features: str, vectors: int, s
     type=click.FloatRange(0, min_open=True),
     help="Seconds for a routine, then it could not be proved.",
 )
+@click.option(
+    "--object",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A routine of this .o, .a, .S or .c instead of ours, by the kernel's contract.",
+)
+@click.option("--symbol", help="Its name; the kernel's own by default.")
+@click.option(
+    "--assume",
+    multiple=True,
+    metavar="SYMBOL=VALUE",
+    help="What data of another library holds, 32-bit words with commas between; repeatable.",
+)
+@click.option("--flags", default="", help="For a .c or .S file.")
 @click.option("--json", "as_json", is_flag=True, help="One array, an object a routine.")
 def prove(
     selectors: tuple[str, ...], target: str, features: str, explain: bool, constant_time: bool, budget: float,
-    as_json: bool,
+    file: Path | None, symbol: str | None, assume: tuple[str, ...], flags: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Prove from the machine code that kernels are right for all inputs within their contracts.
 
@@ -265,6 +286,9 @@ def prove(
 
     wish = command.Wish(budget, constant_time)
     targets = targets_of(target, features)
+    if file is not None:
+        foreign = command.Object(file, symbol, assume, flags)
+        sys.exit(command.run_object(selectors, targets, foreign, explain=explain, as_json=as_json, wish=wish))
     sys.exit(command.run(selectors, targets, features=features, explain=explain, as_json=as_json, wish=wish))
 
 

@@ -7,9 +7,10 @@ defines may be called, but whoever gets there is stopped at a trap; their data c
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from asmgen import elf
 from asmgen.errors import AsmgenError, nearest
@@ -39,14 +40,16 @@ class Image:
     absent: dict[int, str]
 
 
-def load(path: Path, symbol: str, features: Collection[str] = ()) -> Image:
+def load(
+    path: Path, symbol: str, features: Collection[str] = (), known: Mapping[str, bytes] = MappingProxyType({})
+) -> Image:
     """A function in an object, a shared object or an archive, with everything that it can reach there.
 
-    `features` answer what code asks of the CPU. Raises AsmgenError for a symbol that is not there, with those that
-    are, and for relocations that nothing here can fill.
+    `features` answer what code asks of the CPU, `known` is what data of other libraries holds. Raises AsmgenError for a
+    symbol that is not there, with those that are, and for relocations that nothing here can fill.
     """
     objects = _Objects(path)
-    return link(objects, symbol, str(path), features)
+    return link(objects, symbol, str(path), features, known)
 
 
 class _Objects:
@@ -86,21 +89,33 @@ class _Objects:
         return self._parsed[file]
 
 
-def from_bytes(data: bytes, file: str, symbol: str, features: Collection[str] = ()) -> Image:
+def from_bytes(
+    data: bytes,
+    file: str,
+    symbol: str,
+    features: Collection[str] = (),
+    known: Mapping[str, bytes] = MappingProxyType({}),
+) -> Image:
     """The same of an object in memory; `file` is its name for messages."""
-    return link(_Objects(None, [elf.read(data, file)]), symbol, file, features)
+    return link(_Objects(None, [elf.read(data, file)]), symbol, file, features, known)
 
 
-def link(objects: _Objects, symbol: str, file: str, features: Collection[str]) -> Image:
+def link(
+    objects: _Objects,
+    symbol: str,
+    file: str,
+    features: Collection[str],
+    known: Mapping[str, bytes] = MappingProxyType({}),
+) -> Image:
     """Lay out what the function can reach and fill in its relocations."""
     for where in objects.with_name(symbol):
         function = where.functions().get(symbol)
         if function is not None:
-            return _Linker(objects, features).link(where, symbol)
-    known = objects.function_names()
-    close = nearest(symbol, known)
-    listed = ", ".join(known[:_MOST_LISTED]) + (
-        f" and {len(known) - _MOST_LISTED} more" if len(known) > _MOST_LISTED else ""
+            return _Linker(objects, features, known).link(where, symbol)
+    names = objects.function_names()
+    close = nearest(symbol, names)
+    listed = ", ".join(names[:_MOST_LISTED]) + (
+        f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
     )
     raise AsmgenError(
         f"{file} has no function {symbol}",
@@ -109,9 +124,9 @@ def link(objects: _Objects, symbol: str, file: str, features: Collection[str]) -
 
 
 class _Linker:
-    def __init__(self, objects: _Objects, features: Collection[str]) -> None:
+    def __init__(self, objects: _Objects, features: Collection[str], known: Mapping[str, bytes]) -> None:
         self.objects = objects
-        self.known_data = _cpu_words(features)
+        self.known_data = {**_cpu_words(features), **known}
         self.code = bytearray()
         self.places: dict[tuple[str, int], int] = {}  # of sections
         self.extra: dict[str, int] = {}  # of what is made here: traps, data that is known, table entries

@@ -108,4 +108,3 @@ def _is_parity(entry: Entry, bit: Poly, residue: Poly, modulus: int) -> bool:
     quotient = Poly({monomial: 1 for monomial, c in (bit - residue).terms.items() if c % 2})
     canonical, allowed = residue - quotient * modulus, Interval(0, modulus - 1)
     return _holds(entry, canonical, allowed)
-

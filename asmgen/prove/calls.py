@@ -15,7 +15,7 @@ from asmgen.prove.decode import Decoded
 from asmgen.prove.domain import Rejected, Undefined
 from asmgen.prove.entry import cells
 from asmgen.prove.routine import Described
-from asmgen.prove.state import STACK, STACK_POINTERS, State
+from asmgen.prove.state import CODE, STACK, STACK_POINTERS, State
 from asmgen.targets.conventions import Convention
 from emulate.aliasing import modes, pointers, size
 
@@ -46,7 +46,7 @@ def leave(state: State) -> int | None:
         name, place = state.places.locate(value)
     except Rejected:
         return None  # the caller's own; whether it is what it was is asked at the end
-    if name != "code":
+    if name != CODE:
         return None
     if state.target not in LINK:
         state.registers[pointer] = state.register(pointer) + 8

@@ -40,8 +40,7 @@ class Fact(NamedTuple):
 
 @dataclass
 class Ledger:
-    """All cells and equations of a path, and what else is known of cells; `sums` are those that nothing carries out of.
-    """
+    """All cells and equations of a path, and what else is known; `sums` has the sums that nothing carries out of."""
 
     norms: list[Poly] = field(default_factory=list)
     equations: list[Equation] = field(default_factory=list)
@@ -55,7 +54,12 @@ class Ledger:
         """A copy, to go on another way."""
         inputs, scaled = set(self.inputs), set(self.scaled)
         return Ledger(
-            list(self.norms), list(self.equations), inputs, scaled, list(self.facts), dict(self.sums),
+            list(self.norms),
+            list(self.equations),
+            inputs,
+            scaled,
+            list(self.facts),
+            dict(self.sums),
             dict(self._by_norm),
         )
 

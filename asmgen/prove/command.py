@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
+from asmgen.errors import UsageError
 from asmgen.function import Function
+from asmgen.link import closure
 from asmgen.passes import Options, compile_kernel
 from asmgen.program import Program
 from asmgen.prove.answers import Answer, NotProved, Proved, Refuted
+from asmgen.prove.foreign import foreign
 from asmgen.prove.proof import BUDGET, prove
 from asmgen.prove.routine import Described, Routine
 from asmgen.routine import Code
@@ -30,6 +34,16 @@ class Wish:
     budget: float = BUDGET
     constant_time: bool = True
     counterexamples: bool = True
+
+
+@dataclass(frozen=True)
+class Object:
+    """Somebody's file, the routine in it, what other libraries' data is taken to hold, and flags to compile it with."""
+
+    file: Path
+    symbol: str | None = None
+    assume: Sequence[str] = ()
+    flags: str = ""
 
 
 def routine(kernel: Function, options: Options) -> Routine:
@@ -65,8 +79,23 @@ def answer(made: Routine, wish: Wish) -> Answer:
 
 
 def answers(made: Sequence[Routine], wish: Wish) -> Iterator[tuple[Routine, Answer]]:
-    """Each routine with its answer, in order."""
-    yield from zip(made, each(lambda one: answer(one, wish), made), strict=True)
+    """Each routine with its answer, in order; one that calls what is not proved is not proved itself."""
+    found = list(zip(made, each(lambda one: answer(one, wish), made), strict=True))
+    good = {(one.kernel.signature.symbol, one.target) for one, given in found if isinstance(given, Proved)}
+    changed = True
+    while changed:
+        changed = False
+        for number, (one, given) in enumerate(found):
+            open_calls = [each for each in _callees(one) if (each, one.target) not in good]
+            if isinstance(given, Proved) and open_calls:
+                found[number] = one, NotProved(given.seconds, f"{open_calls[0]}, which it calls, is not proved")
+                good.discard((one.kernel.signature.symbol, one.target))
+                changed = True
+    yield from found
+
+
+def _callees(made: Routine) -> list[str]:
+    return list(dict.fromkeys(callee.signature.symbol for callee in made.calls.values()))
 
 
 def run(
@@ -78,9 +107,29 @@ def run(
     as_json: bool = False,
     wish: Wish = Wish(),
 ) -> int:
-    """Prove the kernels that the selectors name; the exit code, 0 when all are proved."""
-    made = [routine(kernel, Options(target, features)) for kernel in find(selectors) for target in targets]
+    """Prove the kernels that the selectors name, and what they call; the exit code, 0 when all are proved."""
+    made = [routine(kernel, Options(target, features)) for kernel in closure(find(selectors)) for target in targets]
     return show(answers(made, wish), explain=explain, as_json=as_json)
+
+
+def run_object(
+    selectors: Sequence[str],
+    targets: Sequence[str],
+    given: Object,
+    *,
+    explain: bool = False,
+    as_json: bool = False,
+    wish: Wish = Wish(),
+) -> int:
+    """Prove somebody's routine by the contract of the one kernel that is named; the exit code, 0 when it is proved."""
+    kernels = find(selectors) if selectors else []
+    if len(kernels) != 1:
+        hint = "asmgen prove SCRIPT.KERNEL --object FILE --symbol NAME"
+        raise UsageError("--object is held against one kernel", hint=hint)
+    (kernel,) = kernels
+    symbol = given.symbol or kernel.signature.symbol
+    made = foreign(kernel, given.file, symbol, targets, assume=given.assume, flags=given.flags)
+    return show(answers([made], wish), explain=explain, as_json=as_json)
 
 
 def show(results: Iterator[tuple[Routine, Answer]], *, explain: bool, as_json: bool) -> int:

@@ -7,7 +7,7 @@ the reading is confirmed twice; where it is not (an assembler may choose another
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -81,20 +81,31 @@ class Program:
         return found
 
 
-def decode(target: str, code: bytes) -> Program:
-    """All instructions, one after the other from the start.
+def decode(target: str, code: bytes, entry: int | None = None, calls: Container[int] = ()) -> Program:
+    """All instructions, one after the other from the start; with an `entry` those that can be reached from there,
+    through calls but for those at the places `calls`.
 
     Raises Unknown for the first one that no row describes.
     """
-    reader = _reader(target)
     instructions: dict[int, Decoded] = {}
-    place = 0
-    for read in reader.disasm(code, 0):
-        instructions[place] = _decoded(target, read)
-        place += read.size
-    if place < len(code):
-        raise Unknown(place, f"the bytes {code[place : place + 8].hex(' ')}")
-    return Program(target, code, instructions)
+    pending = [entry or 0]
+    while pending:
+        place = pending.pop()
+        for read in _reader(target).disasm(code[place:], place):
+            if place in instructions:
+                break
+            found = instructions[place] = _decoded(target, read)
+            place += read.size
+            if entry is None:
+                continue
+            if found.target is not None and (found.row.control != "call" or found.offset not in calls):
+                pending.append(found.target)
+            if found.row.control in ("ret", "jump"):
+                break
+        else:
+            if place < len(code) or entry is not None:
+                raise Unknown(place, f"the bytes {code[place : place + 8].hex(' ')}")
+    return Program(target, code, dict(sorted(instructions.items())))
 
 
 @cache

@@ -95,7 +95,6 @@ class CaseSpace(Space):
             self.look_again()
         return bit.substitute({atom: value})
 
-
     def look_again(self) -> None:
         """Bounds that were not better before may be now, as something new is known."""
         self._effort.clear()

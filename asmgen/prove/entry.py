@@ -11,7 +11,7 @@ from asmgen.contracts import Bytes, Contract, Element, Parameter, Signature, Tab
 from asmgen.polynomial import ZERO, below
 from asmgen.prove.cells import Fact, Form
 from asmgen.prove.domain import CaseSpace, Polynomials, Rejected, Undefined
-from asmgen.prove.state import STACK, STACK_POINTERS, Region, State
+from asmgen.prove.state import CODE, STACK, STACK_POINTERS, Region, State
 from asmgen.targets.conventions import Convention
 from emulate.aliasing import Mode, pointers, size
 
@@ -37,7 +37,7 @@ class Places:
 
     def code(self, offset: int) -> Form:
         """The address of a byte of the code."""
-        return self.base("code") + offset
+        return self.base(CODE) + offset
 
     def locate(self, value: Any) -> tuple[str, int]:
         """The region and the byte that a value points to."""
@@ -124,8 +124,15 @@ class Entry:
         return [self.domain.value(region.load(self.domain, *cell)) for cell in cells(parameter.contract)]
 
 
-def enter(signature: Signature, convention: Convention, mode: Mode, given: Mapping[str, Interval]) -> Entry:
-    """A call of a routine with buffers shared as `mode` says; `given` narrows numbers and byte strings."""
+def enter(
+    signature: Signature,
+    convention: Convention,
+    mode: Mode,
+    given: Mapping[str, Interval],
+    constants: bytes = b"",
+) -> Entry:
+    """A call of a routine with buffers shared as `mode` says; `given` narrows numbers and byte strings. `constants` are
+    the bytes of the code where it may read them."""
     space = CaseSpace()
     domain = Polynomials(space)
     places = Places(domain)
@@ -133,6 +140,8 @@ def enter(signature: Signature, convention: Convention, mode: Mode, given: Mappi
     state.red_zone = 128 if convention.name == "sysv" else 0
     stack = Region(STACK, -(1 << 20), convention.return_address + convention.shadow, writable=True)
     state.memory[STACK] = stack
+    if constants:
+        state.memory[CODE] = Region(CODE, 0, len(constants), writable=False, constants=constants)
     state.registers[STACK_POINTERS[convention.target]] = places.base(STACK)
     kept = {name: domain.anything(f"caller's {name}") for name in _preserved(convention)}
     state.registers.update(kept)

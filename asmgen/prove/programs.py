@@ -69,6 +69,7 @@ class Composition:
     runs: int = 0
     cases: int = 0
     prime: bool = False
+    constants: bytes = b""
 
     def everything(self) -> None:
         """All ways to share buffers, or Stuck."""

@@ -29,7 +29,7 @@ from asmgen.prove.taint import leaks
 from asmgen.targets.conventions import Convention
 from emulate.aliasing import Mode, modes
 
-#: Seconds for one routine.
+#: Seconds of the processor for one routine.
 BUDGET = 10.0
 
 _ABSOLUTE = MEANINGS["absolute"][0].function
@@ -53,6 +53,7 @@ class Proof:
     runs: int = 0
     cases: int = 0
     prime: bool = False
+    constants: bytes = b""
 
     # Ways to share buffers.
 
@@ -60,7 +61,7 @@ class Proof:
         """All modes, or Stuck."""
         first, *others = modes(self.kernel.signature)
         if self.constant_time:
-            entry = enter(self.kernel.signature, self.convention, first, {})
+            entry = enter(self.kernel.signature, self.convention, first, {}, self.constants)
             for leak in leaks(self.runner.flow, entry):
                 raise Stuck(leak.what, leak.decoded, leak=True)
             self.argument.append("no branch and no address depends on data")
@@ -89,7 +90,7 @@ class Proof:
 
     def _split(self, mode: Mode, given: Mapping[str, Interval], needs: NeedsCase) -> Iterator[dict[str, Interval]]:
         """The two cases that the meaning asks to tell apart."""
-        entry = enter(self.kernel.signature, self.convention, mode, given)
+        entry = enter(self.kernel.signature, self.convention, mode, given, self.constants)
         for name, known in entry.inputs.items():
             if known.value == needs.poly:
                 low, high = entry.space.interval(known.value)
@@ -102,7 +103,7 @@ class Proof:
 
     def scene(self, mode: Mode, given: Mapping[str, Interval]) -> bool:
         """One way to share buffers with some scalars known."""
-        entry = enter(self.kernel.signature, self.convention, mode, given)
+        entry = enter(self.kernel.signature, self.convention, mode, given, self.constants)
         entry.space.deadline = self.runner.deadline
         self.meant(entry)  # its cases come before the work
         paths = list(self.runner.follow(Path(entry, self.runner.flow.entry), unroll=entry.count is None))
@@ -259,33 +260,34 @@ def prove(
     With `constant_time` no branch may depend on data. `patient` looks into every carry at once (True) or never (False);
     by default first into those that are lost, then into all.
     """
-    began = time.perf_counter()
+    began = time.process_time()
     ways = (False, True) if patient is None else (patient,)
     stuck: Stuck | None = None
     try:
-        flow = Flow(decode(routine.target, routine.code), routine.entry, routine.calls)
+        flow = Flow(decode(routine.target, routine.code, routine.entry, routine.calls), routine.entry, routine.calls)
         for way in ways:
             runner = Runner(flow, began + budget, patient=way, secret_branches=not constant_time)
             kind = Composition if routine.calls else Proof
             proof = kind(routine.kernel, runner, routine.convention, constant_time)
+            proof.constants = routine.code if routine.data else b""
             try:
                 proof.everything()
                 assumptions = _assumptions(routine, constant_time, proof.prime)
-                return Proved(time.perf_counter() - began, assumptions, tuple(proof.argument), proof.runs)
+                return Proved(time.process_time() - began, assumptions, tuple(proof.argument), proof.runs)
             except Stuck as fault:
                 stuck = fault
                 if fault.leak:
                     break
     except OutOfTime:
         if stuck is None:
-            return NotProved(time.perf_counter() - began, f"the budget of {budget:g} s is spent")
+            return NotProved(time.process_time() - began, f"the budget of {budget:g} s is spent")
     except Unknown as unknown:
         place = Place(unknown.offset, unknown.text)
-        return NotProved(time.perf_counter() - began, unknown.what, place)
+        return NotProved(time.process_time() - began, unknown.what, place)
     except (Rejected, AsmgenError) as fault:
-        return NotProved(time.perf_counter() - began, str(fault))
+        return NotProved(time.process_time() - began, str(fault))
     assert stuck is not None
-    return NotProved(time.perf_counter() - began, stuck.reason, place_of(stuck.decoded, routine.sources))
+    return NotProved(time.process_time() - began, stuck.reason, place_of(stuck.decoded, routine.sources))
 
 
 def _assumptions(routine: Routine, constant_time: bool, prime: bool) -> tuple[str, ...]:

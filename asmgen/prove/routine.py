@@ -32,7 +32,8 @@ class Routine:
     """Machine code of one target, entered `entry` bytes from its start.
 
     `sources` has the script lines of instructions by offset; `features` are CPUID bits that it may use. `calls` has by
-    offset what is called there and has a proof of its own; any other call goes into this code.
+    offset what is called there and has a proof of its own; any other call goes into this code. With `data` constants
+    among the bytes may be read.
     """
 
     kernel: Described
@@ -44,6 +45,7 @@ class Routine:
     sources: Mapping[int, Source | None] = field(default_factory=dict)
     stack: int | None = None
     calls: Mapping[int, Described] = field(default_factory=dict)
+    data: bool = False
 
     @property
     def convention(self) -> Convention:

@@ -128,7 +128,7 @@ class Runner:
 
     def _do(self, path: Path, decoded: Decoded) -> Path | None:
         """Do one instruction; the other way to go on when it is a branch that may go both ways."""
-        if time.perf_counter() > self.deadline:
+        if time.process_time() > self.deadline:
             raise OutOfTime
         if self._chooses and len(path.done) % STRIDE == 0 and len(path.done) > len(path.saved[0].done):
             self._settle_flags(path, self.flow.live[decoded.offset])

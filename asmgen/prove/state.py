@@ -12,6 +12,7 @@ from asmgen.targets.row import Memory as Address
 from asmgen.targets.row import Operand, Register, Role, Slot
 
 STACK = "stack"
+CODE = "code"
 ZERO = frozenset({"xzr"})
 STACK_POINTERS = {"amd64": "rsp", "arm64": "sp"}
 
@@ -22,7 +23,8 @@ Value = Any  # Poly, or a label of the taint analysis, or Undefined
 class Region:
     """A stretch of memory: what is known of its bytes, as values of `size` bytes at offsets.
 
-    Bytes from `low` to `high` may be read and, with `writable`, written.
+    Bytes from `low` to `high` may be read and, with `writable`, written. `constants` are those of a region that holds
+    nothing else.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Region:
     writable: bool
     cells: dict[int, tuple[int, Value]] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)
+    constants: bytes | None = None
 
     def fork(self) -> Region:
         return replace(self, cells=dict(self.cells), written=set(self.written))
@@ -40,6 +43,8 @@ class Region:
 
     def load(self, domain: Any, offset: int, size: int) -> Value:
         """The bytes as a little-endian number."""
+        if self.constants is not None:
+            return int.from_bytes(self.constants[offset : offset + size], "little")
         exact = self.cells.get(offset)
         if exact is not None and exact[0] == size:
             return exact[1]

@@ -17,7 +17,7 @@ from asmgen.prove.decode import Decoded
 from asmgen.prove.domain import Rejected, Undefined
 from asmgen.prove.entry import Entry
 from asmgen.prove.flow import Flow
-from asmgen.prove.state import State
+from asmgen.prove.state import CODE, State
 
 #: Mnemonics whose time depends on their operands on some core; none of them has a row, so none can be followed.
 VARYING = frozenset({"div", "idiv", "udiv", "sdiv", "pdep", "pext"})
@@ -109,7 +109,7 @@ class _Places:
         return value.place
 
     def code(self, offset: int) -> Label:
-        return Label(False, ("code", offset))
+        return Label(False, (CODE, offset))
 
 
 class _Secret(Rejected):
