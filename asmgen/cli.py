@@ -408,6 +408,10 @@ def diff(
 
     if not selectors and not every:
         raise UsageError("diff needs a kernel", hint="asmgen diff curve25519_5x51.mul, or --all")
+    if selectors and every:
+        raise UsageError("--all and a kernel's name do not go together", hint="one of them")
+    if html and (summary or as_json):
+        raise UsageError(f"--html does not go with {'--summary' if summary else '--json'}", hint="two commands")
     wishes = command.Wishes(compilers, flags, against, since, layout, features)
     how = command.How(wishes, vectors or (256 if summary else 2048), seed, cores, measure=measure)
     targets = targets_of(target, features)

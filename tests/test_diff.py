@@ -161,6 +161,8 @@ def test_names_and_files_that_are_not_there(tmp_path: Path) -> None:
         (["curve25519_5x51.mul", "--against", f"{tmp_path}/no.o:f"], "there is no file"),
         (["curve25519_5x51.mul", "--compiler", "no-such-cc"], "there is no compiler no-such-cc"),
         ([], "diff needs a kernel"),
+        (["curve25519_5x51.mul", "--all"], "do not go together"),
+        (["curve25519_5x51.mul", "--html", f"{tmp_path}/x.html", "--summary"], "--html does not go with --summary"),
         (["curve25519_5x51.mull"], "did you mean mul?"),
     ):
         found = run(*arguments)
