@@ -27,7 +27,7 @@ from emulate.inputs import Block, Generator, Input
 ROOT = Path(__file__).parents[1]
 NATIVE = Path(__file__).parent / "native"
 SEED = 20260401
-VECTORS = 1000
+VECTORS = 300
 
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Werror", "-Wl,--fatal-warnings"]
 FEATURES = {
@@ -218,7 +218,7 @@ def test_two_prefixes_in_one_program(target: str, tmp_path: Path) -> None:
         script = script_of(path)
         for prefix in (f"one{number}_", f"other{number}_"):
             features = path.stem[len(script) + 1 :] or "default"
-            some = [f"{script}.{name}" for name in list(scripts.load(script).kernels)[:4]]
+            some = [f"{script}.{name}" for name in ("add", "neg")]
             build(some, [target], tmp_path / prefix, prefix=prefix, features=features)
             objects.append(f"{prefix}/{target}/{path.name}")
     (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
