@@ -27,7 +27,8 @@ def derived(kind: str, ins: Sequence[Part]) -> str:
         whole = f"({whole})"
     match kind:
         case "mul":
-            return "*".join(names) if sum(map(len, names)) <= 16 else ""
+            factors = [str(part) for part in ins if isinstance(part, int) and part < 1000] + names
+            return "*".join(factors) if sum(map(len, names)) <= 16 else ""
         case "add" | "sub" | "or":
             return first if first.endswith("..") else f"{first}.."
         case "shr" | "sar" | "funnel":

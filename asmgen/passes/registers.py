@@ -58,6 +58,7 @@ class Registers:
     source: Source | None = None
     items: list[Instruction | Label] = field(default_factory=list)
     snapshots: list[dict[Register, Virtual]] = field(default_factory=list)
+    fresh: dict[Register, Virtual] = field(default_factory=dict)  #: what the last item has made
     reserved: frozenset[int] = frozenset()  #: slots that a loop's state is kept in between passes
     pledged: dict[Virtual, int] = field(default_factory=dict)  #: pointers to keep up to a position, used or not
     busy: frozenset[int] = frozenset()  #: slots that the instruction being placed reads or changes
@@ -74,6 +75,7 @@ class Registers:
             pledged=dict(self.pledged),
             items=[],
             snapshots=[],
+            fresh={},
             evicted={},
         )
 
@@ -82,7 +84,7 @@ class Registers:
         self.settle()
         other.settle()
         self.held, self.where, self.slots = other.held, other.where, other.slots
-        self.open, self.now = other.open, other.now
+        self.open, self.now, self.fresh = other.open, other.now, {}
         for value, times in other.evicted.items():
             self.evicted[value] = self.evicted.get(value, 0) + times
         self.items += other.items
@@ -95,11 +97,12 @@ class Registers:
         self.settle()
         self.items.append(item)
         self.snapshots.append({})
+        self.fresh = {}
 
     def settle(self) -> None:
-        """Let the last item's listing be what is held now."""
+        """Let the last item's listing be what it made and what is held now: the next one may have dropped it since."""
         if self.snapshots:
-            self.snapshots[-1] = dict(self.held)
+            self.snapshots[-1] = {**self.fresh, **self.held}
 
     # ---- what is known ----
 
@@ -185,7 +188,7 @@ class Registers:
 
     def put(self, register: Register, value: Virtual) -> None:
         """The register, which is empty, now holds the value."""
-        self.held[register] = value
+        self.held[register] = self.fresh[register] = value
         self.where.setdefault(value, []).append(register)
 
     def clear(self, register: Register) -> None:

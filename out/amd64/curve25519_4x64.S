@@ -83,69 +83,69 @@ SYMBOL(curve25519_4x64_mul):
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
 	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo return fold(a.value * b.value) */
-	mulxq	8(%rax), %r8, %r9       /* a[0]*b[1].hi */
+	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo */
 	addq	%r10, %r8               /* a[0]*b[1].lo.. */
-	mulxq	16(%rax), %rcx, %r10    /* a[0]*b[2].hi */
+	mulxq	16(%rax), %rcx, %r10    /* r10=a[0]*b[2].hi rcx=a[0]*b[2].lo */
 	adcq	%r9, %rcx               /* a[0]*b[2].lo.. */
-	mulxq	24(%rax), %rbx, %r9     /* a[0]*b[3].hi */
+	mulxq	24(%rax), %rbx, %r9     /* r9=a[0]*b[3].hi rbx=a[0]*b[3].lo */
 	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%r10, %rbx              /* a[0]*b[3].lo.. */
 	adcq	$0, %r9                 /* a[0]*b[3].hi.. */
 	mulxq	(%rax), %rbp, %r10      /* r10=a[1]*b[0].hi rbp=a[1]*b[0].lo */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%rbp, %r8               /* a[0]*b[1].lo.. */
-	mulxq	8(%rax), %r13, %rbp     /* a[1]*b[1].hi */
-	adcxq	%r13, %rcx
+	mulxq	8(%rax), %r13, %rbp     /* rbp=a[1]*b[1].hi r13=a[1]*b[1].lo */
+	adcxq	%r13, %rcx              /* a[0]*b[2].lo.. */
 	adoxq	%r10, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	16(%rax), %r13, %r10    /* a[1]*b[2].hi */
-	adcxq	%r13, %rbx
+	mulxq	16(%rax), %r13, %r10    /* r10=a[1]*b[2].hi r13=a[1]*b[2].lo */
+	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
 	adoxq	%rbp, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	24(%rax), %rdx, %rbp    /* a[1]*b[3].hi */
-	adcxq	%rdx, %r9
+	mulxq	24(%rax), %rdx, %rbp    /* rbp=a[1]*b[3].hi rdx=a[1]*b[3].lo */
+	adcxq	%rdx, %r9               /* a[0]*b[3].hi.. */
 	movq	16(%rsi), %rdx          /* a[2] */
 	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
-	adcxq	%r12, %rbp
+	adcxq	%r12, %rbp              /* a[1]*b[3].hi.. */
 	adoxq	%r12, %rbp              /* a[1]*b[3].hi.. */
 	mulxq	(%rax), %r12, %r10      /* r10=a[2]*b[0].hi r12=a[2]*b[0].lo */
 	xorl	%r13d, %r13d            /* 0 */
 	adcxq	%r12, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	8(%rax), %r14, %r12     /* a[2]*b[1].hi */
-	adcxq	%r14, %rbx
+	mulxq	8(%rax), %r14, %r12     /* r12=a[2]*b[1].hi r14=a[2]*b[1].lo */
+	adcxq	%r14, %rbx              /* a[0]*b[3].lo.. */
 	adoxq	%r10, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	16(%rax), %r14, %r10    /* a[2]*b[2].hi */
-	adcxq	%r14, %r9
+	mulxq	16(%rax), %r14, %r10    /* r10=a[2]*b[2].hi r14=a[2]*b[2].lo */
+	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
 	adoxq	%r12, %r9               /* a[0]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r12    /* a[2]*b[3].hi */
-	adcxq	%rdx, %rbp
+	mulxq	24(%rax), %rdx, %r12    /* r12=a[2]*b[3].hi rdx=a[2]*b[3].lo */
+	adcxq	%rdx, %rbp              /* a[1]*b[3].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
 	adoxq	%r10, %rbp              /* a[1]*b[3].hi.. */
-	adcxq	%r13, %r12
+	adcxq	%r13, %r12              /* a[2]*b[3].hi.. */
 	adoxq	%r13, %r12              /* a[2]*b[3].hi.. */
 	mulxq	(%rax), %r13, %r10      /* r10=a[3]*b[0].hi r13=a[3]*b[0].lo */
 	xorl	%esi, %esi              /* 0 */
 	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	8(%rax), %r14, %r13     /* a[3]*b[1].hi */
-	adcxq	%r14, %r9
+	mulxq	8(%rax), %r14, %r13     /* r13=a[3]*b[1].hi r14=a[3]*b[1].lo */
+	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
 	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
-	mulxq	16(%rax), %r14, %r10    /* a[3]*b[2].hi */
-	adcxq	%r14, %rbp
+	mulxq	16(%rax), %r14, %r10    /* r10=a[3]*b[2].hi r14=a[3]*b[2].lo */
+	adcxq	%r14, %rbp              /* a[1]*b[3].hi.. */
 	adoxq	%r13, %rbp              /* a[1]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r13    /* a[3]*b[3].hi */
-	adcxq	%rdx, %r12
+	mulxq	24(%rax), %rdx, %r13    /* r13=a[3]*b[3].hi rdx=a[3]*b[3].lo */
+	adcxq	%rdx, %r12              /* a[2]*b[3].hi.. */
 	adoxq	%r10, %r12              /* a[2]*b[3].hi.. */
-	adcxq	%rsi, %r13
+	adcxq	%rsi, %r13              /* a[3]*b[3].hi.. */
 	adoxq	%rsi, %r13              /* a[3]*b[3].hi.. */
 	movl	$38, %edx               /* 0x26 */
-	mulxq	%r9, %r10, %rax         /* rax=a[0]*b[3].hi...hi r10=a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	mulxq	%rbp, %rsi, %r9         /* r9=a[1]*b[3].hi...hi rsi=a[1]*b[3].hi...lo */
-	mulxq	%r12, %r12, %rbp        /* rbp=a[2]*b[3].hi...hi r12=a[2]*b[3].hi...lo */
-	mulxq	%r13, %r13, %rdx        /* rdx=a[3]*b[3].hi...hi r13=a[3]*b[3].hi...lo */
+	mulxq	%r9, %r10, %rax         /* rax=38*a[0]*b[3].hi...hi r10=38*a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%rbp, %rsi, %r9         /* r9=38*a[1]*b[3].hi...hi rsi=38*a[1]*b[3].hi...lo */
+	mulxq	%r12, %r12, %rbp        /* rbp=38*a[2]*b[3].hi...hi r12=38*a[2]*b[3].hi...lo */
+	mulxq	%r13, %r13, %rdx        /* rdx=38*a[3]*b[3].hi...hi r13=38*a[3]*b[3].hi...lo */
 	addq	%r10, %r11              /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcq	%rsi, %r8               /* a[0]*b[1].lo.. */
 	adcq	%r12, %rcx              /* a[0]*b[2].lo.. */
 	adcq	%r13, %rbx              /* a[0]*b[3].lo.. */
-	adcq	$0, %rdx
-	shldq	$1, %rbx, %rdx
+	adcq	$0, %rdx                /* 38*a[3]*b[3].hi...hi.. */
+	shldq	$1, %rbx, %rdx          /* (a[0]*b[3].lo..).high */
 	imulq	$19, %rdx, %r10         /* %v93                 return rest + (19 * q + late) */
 	btrq	$63, %rbx               /* (a[0]*b[3].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
 	addq	%r10, %r11              /* a[0]*b[0].lo..       return rest + (19 * q + late) */
@@ -213,70 +213,70 @@ SYMBOL(curve25519_4x64_mul_canon):
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
 	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo return fold(a.value * b.value, reduced=True) */
-	mulxq	8(%rax), %r8, %r9       /* a[0]*b[1].hi */
+	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo */
 	addq	%r10, %r8               /* a[0]*b[1].lo.. */
-	mulxq	16(%rax), %rcx, %r10    /* a[0]*b[2].hi */
+	mulxq	16(%rax), %rcx, %r10    /* r10=a[0]*b[2].hi rcx=a[0]*b[2].lo */
 	adcq	%r9, %rcx               /* a[0]*b[2].lo.. */
-	mulxq	24(%rax), %rbx, %r9     /* a[0]*b[3].hi */
+	mulxq	24(%rax), %rbx, %r9     /* r9=a[0]*b[3].hi rbx=a[0]*b[3].lo */
 	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%r10, %rbx              /* a[0]*b[3].lo.. */
 	adcq	$0, %r9                 /* a[0]*b[3].hi.. */
 	mulxq	(%rax), %rbp, %r10      /* r10=a[1]*b[0].hi rbp=a[1]*b[0].lo */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%rbp, %r8               /* a[0]*b[1].lo.. */
-	mulxq	8(%rax), %r13, %rbp     /* a[1]*b[1].hi */
-	adcxq	%r13, %rcx
+	mulxq	8(%rax), %r13, %rbp     /* rbp=a[1]*b[1].hi r13=a[1]*b[1].lo */
+	adcxq	%r13, %rcx              /* a[0]*b[2].lo.. */
 	adoxq	%r10, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	16(%rax), %r13, %r10    /* a[1]*b[2].hi */
-	adcxq	%r13, %rbx
+	mulxq	16(%rax), %r13, %r10    /* r10=a[1]*b[2].hi r13=a[1]*b[2].lo */
+	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
 	adoxq	%rbp, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	24(%rax), %rdx, %rbp    /* a[1]*b[3].hi */
-	adcxq	%rdx, %r9
+	mulxq	24(%rax), %rdx, %rbp    /* rbp=a[1]*b[3].hi rdx=a[1]*b[3].lo */
+	adcxq	%rdx, %r9               /* a[0]*b[3].hi.. */
 	movq	16(%rsi), %rdx          /* a[2] */
 	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
-	adcxq	%r12, %rbp
+	adcxq	%r12, %rbp              /* a[1]*b[3].hi.. */
 	adoxq	%r12, %rbp              /* a[1]*b[3].hi.. */
 	mulxq	(%rax), %r12, %r10      /* r10=a[2]*b[0].hi r12=a[2]*b[0].lo */
 	xorl	%r13d, %r13d            /* 0 */
 	adcxq	%r12, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	8(%rax), %r14, %r12     /* a[2]*b[1].hi */
-	adcxq	%r14, %rbx
+	mulxq	8(%rax), %r14, %r12     /* r12=a[2]*b[1].hi r14=a[2]*b[1].lo */
+	adcxq	%r14, %rbx              /* a[0]*b[3].lo.. */
 	adoxq	%r10, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	16(%rax), %r14, %r10    /* a[2]*b[2].hi */
-	adcxq	%r14, %r9
+	mulxq	16(%rax), %r14, %r10    /* r10=a[2]*b[2].hi r14=a[2]*b[2].lo */
+	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
 	adoxq	%r12, %r9               /* a[0]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r12    /* a[2]*b[3].hi */
-	adcxq	%rdx, %rbp
+	mulxq	24(%rax), %rdx, %r12    /* r12=a[2]*b[3].hi rdx=a[2]*b[3].lo */
+	adcxq	%rdx, %rbp              /* a[1]*b[3].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
 	adoxq	%r10, %rbp              /* a[1]*b[3].hi.. */
-	adcxq	%r13, %r12
+	adcxq	%r13, %r12              /* a[2]*b[3].hi.. */
 	adoxq	%r13, %r12              /* a[2]*b[3].hi.. */
 	mulxq	(%rax), %r13, %r10      /* r10=a[3]*b[0].hi r13=a[3]*b[0].lo */
 	xorl	%esi, %esi              /* 0 */
 	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	8(%rax), %r14, %r13     /* a[3]*b[1].hi */
-	adcxq	%r14, %r9
+	mulxq	8(%rax), %r14, %r13     /* r13=a[3]*b[1].hi r14=a[3]*b[1].lo */
+	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
 	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
-	mulxq	16(%rax), %r14, %r10    /* a[3]*b[2].hi */
-	adcxq	%r14, %rbp
+	mulxq	16(%rax), %r14, %r10    /* r10=a[3]*b[2].hi r14=a[3]*b[2].lo */
+	adcxq	%r14, %rbp              /* a[1]*b[3].hi.. */
 	adoxq	%r13, %rbp              /* a[1]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r13    /* a[3]*b[3].hi */
-	adcxq	%rdx, %r12
+	mulxq	24(%rax), %rdx, %r13    /* r13=a[3]*b[3].hi rdx=a[3]*b[3].lo */
+	adcxq	%rdx, %r12              /* a[2]*b[3].hi.. */
 	adoxq	%r10, %r12              /* a[2]*b[3].hi.. */
-	adcxq	%rsi, %r13
+	adcxq	%rsi, %r13              /* a[3]*b[3].hi.. */
 	adoxq	%rsi, %r13              /* a[3]*b[3].hi.. */
 	movl	$38, %edx               /* 0x26 */
-	mulxq	%r9, %r10, %rax         /* rax=a[0]*b[3].hi...hi r10=a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	mulxq	%rbp, %rsi, %r9         /* r9=a[1]*b[3].hi...hi rsi=a[1]*b[3].hi...lo */
-	mulxq	%r12, %r12, %rbp        /* rbp=a[2]*b[3].hi...hi r12=a[2]*b[3].hi...lo */
-	mulxq	%r13, %r13, %rdx        /* rdx=a[3]*b[3].hi...hi r13=a[3]*b[3].hi...lo */
+	mulxq	%r9, %r10, %rax         /* rax=38*a[0]*b[3].hi...hi r10=38*a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%rbp, %rsi, %r9         /* r9=38*a[1]*b[3].hi...hi rsi=38*a[1]*b[3].hi...lo */
+	mulxq	%r12, %r12, %rbp        /* rbp=38*a[2]*b[3].hi...hi r12=38*a[2]*b[3].hi...lo */
+	mulxq	%r13, %r13, %rdx        /* rdx=38*a[3]*b[3].hi...hi r13=38*a[3]*b[3].hi...lo */
 	addq	%r10, %r11              /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcq	%rsi, %r8               /* a[0]*b[1].lo.. */
 	adcq	%r12, %rcx              /* a[0]*b[2].lo.. */
 	adcq	%r13, %rbx              /* a[0]*b[3].lo.. */
-	adcq	$0, %rdx
-	shldq	$1, %rbx, %rdx
-	imulq	$19, %rdx, %r10         /*                      return finished(rest + (19 * q + 19 + late)) */
+	adcq	$0, %rdx                /* 38*a[3]*b[3].hi...hi.. */
+	shldq	$1, %rbx, %rdx          /* (a[0]*b[3].lo..).high */
+	imulq	$19, %rdx, %r10         /* %v93                 return finished(rest + (19 * q + 19 + late)) */
 	addq	$19, %r10               /* %v94 */
 	btrq	$63, %rbx               /* (a[0]*b[3].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
 	addq	%r10, %r11              /* a[0]*b[0].lo..       return finished(rest + (19 * q + 19 + late)) */
@@ -285,7 +285,7 @@ SYMBOL(curve25519_4x64_mul_canon):
 	adcq	%rbp, %rbx              /* (a[0]*b[3].lo..).low.. */
 	btq	$63, %rbx               /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%rax, %rax
+	sbbq	%rax, %rax              /* %v100 */
 	andq	$19, %rax               /* %v101 */
 	btrq	$63, %rbx               /* ((a[0]*b[3].lo..).low..).low rest, reached = x.split(255) */
 	subq	%rax, %r11              /* a[0]*b[0].lo..       return rest - pick(reached, 0, 19) */
@@ -391,17 +391,17 @@ SYMBOL(curve25519_4x64_sqr):
 	adcq	%rcx, %r8               /* a[1]*a[3].hi.. */
 	adcq	%rdx, %r12              /* a[2]*a[3].hi.. */
 	movl	$38, %edx               /* 0x26 */
-	mulxq	%rax, %rcx, %rax        /* rax=a[1]*a[2].hi...hi rcx=a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	mulxq	%r8, %rsi, %r8          /* r8=a[1]*a[3].hi...hi rsi=a[1]*a[3].hi...lo */
+	mulxq	%rax, %rcx, %rax        /* rax=38*a[1]*a[2].hi...hi rcx=38*a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%r8, %rsi, %r8          /* r8=38*a[1]*a[3].hi...hi rsi=38*a[1]*a[3].hi...lo */
 	adcq	%r14, %r11              /* a[3]*a[3].hi..       return fold(a.value * a.value) */
-	mulxq	%r12, %r13, %r12        /* r12=a[2]*a[3].hi...hi r13=a[2]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%r12, %r13, %r12        /* r12=38*a[2]*a[3].hi...hi r13=38*a[2]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	addq	%rcx, %rbp              /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
-	mulxq	%r11, %rcx, %r11        /* r11=a[3]*a[3].hi...hi rcx=a[3]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%r11, %rcx, %r11        /* r11=38*a[3]*a[3].hi...hi rcx=38*a[3]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	adcq	%rsi, %rbx              /* a[0]*a[1].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcq	%r13, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rcx, %r10              /* a[1]*a[2].lo.. */
-	adcq	$0, %r11
-	shldq	$1, %r10, %r11
+	adcq	$0, %r11                /* 38*a[3]*a[3].hi...hi.. */
+	shldq	$1, %r10, %r11          /* (a[1]*a[2].lo..).high */
 	imulq	$19, %r11, %r11         /* %v65                 return rest + (19 * q + late) */
 	btrq	$63, %r10               /* (a[1]*a[2].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
 	addq	%r11, %rbp              /* a[0]*a[0].lo..       return rest + (19 * q + late) */
@@ -507,20 +507,20 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	adcq	%rcx, %r8               /* a[1]*a[3].hi.. */
 	adcq	%rdx, %r12              /* a[2]*a[3].hi.. */
 	movl	$38, %edx               /* 0x26 */
-	mulxq	%rax, %rcx, %rax        /* rax=a[1]*a[2].hi...hi rcx=a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	mulxq	%r8, %rsi, %r8          /* r8=a[1]*a[3].hi...hi rsi=a[1]*a[3].hi...lo */
+	mulxq	%rax, %rcx, %rax        /* rax=38*a[1]*a[2].hi...hi rcx=38*a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%r8, %rsi, %r8          /* r8=38*a[1]*a[3].hi...hi rsi=38*a[1]*a[3].hi...lo */
 	adcq	%r14, %r11              /* a[3]*a[3].hi..       return fold(a.value * a.value, reduced=True) */
-	mulxq	%r12, %r13, %r12        /* r12=a[2]*a[3].hi...hi r13=a[2]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%r12, %r13, %r12        /* r12=38*a[2]*a[3].hi...hi r13=38*a[2]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	addq	%rcx, %rbp              /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
-	mulxq	%r11, %rcx, %r11        /* r11=a[3]*a[3].hi...hi rcx=a[3]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%r11, %rcx, %r11        /* r11=38*a[3]*a[3].hi...hi rcx=38*a[3]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	adcq	%rsi, %rbx              /* a[0]*a[1].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcq	%r13, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rcx, %r10              /* a[1]*a[2].lo.. */
-	adcq	$0, %r11
-	shldq	$1, %r10, %r11
+	adcq	$0, %r11                /* 38*a[3]*a[3].hi...hi.. */
+	shldq	$1, %r10, %r11          /* (a[1]*a[2].lo..).high */
 	imulq	$19, %r11, %r11         /* %v65                 return finished(rest + (19 * q + 19 + late)) */
 	btrq	$63, %r10               /* (a[1]*a[2].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
-	addq	$19, %r11               /*                      return finished(rest + (19 * q + 19 + late)) */
+	addq	$19, %r11               /* %v66                 return finished(rest + (19 * q + 19 + late)) */
 	addq	%r11, %rbp              /* a[0]*a[0].lo.. */
 	adcq	%rax, %rbx              /* a[0]*a[1].lo.. */
 	adcq	%r8, %r9                /* a[0]*a[2].lo.. */
@@ -529,7 +529,7 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	cmc
 	sbbq	%rax, %rax              /* %v72 */
 	btrq	$63, %r10               /* ((a[1]*a[2].lo..).low..).low rest, reached = x.split(255) */
-	andq	$19, %rax               /*                      return rest - pick(reached, 0, 19) */
+	andq	$19, %rax               /* %v73                 return rest - pick(reached, 0, 19) */
 	subq	%rax, %rbp              /* a[0]*a[0].lo.. */
 	sbbq	$0, %rbx                /* a[0]*a[1].lo.. */
 	movq	%rbp, (%rdi)            /*                      def sqr_canon(a: loose) -> canonical: */
@@ -632,31 +632,31 @@ LOCAL(square_n_loop3):
 	adcq	%rsi, %rsi              /* s2*s3.hi.. */
 	adcq	$0, %r12                /* %v38 */
 	movq	%r15, %rdx              /* s0 */
-	mulxq	%r15, %r15, %rdx        /* s0*s0.lo */
+	mulxq	%r15, %r15, %rdx        /* rdx=s0*s0.hi r15=s0*s0.lo */
 	addq	%rdx, %r13              /* s0*s1.lo.. */
 	movq	%r10, %rdx              /* s1 */
-	mulxq	%r10, %rdx, %r10        /* s1*s1.hi */
+	mulxq	%r10, %rdx, %r10        /* r10=s1*s1.hi rdx=s1*s1.lo */
 	adcq	%rdx, %rbx              /* s0*s2.lo.. */
 	adcq	%r10, %rcx              /* s1*s2.lo.. */
 	movq	%r11, %rdx              /* s2 */
-	mulxq	%r11, %r11, %r10        /* s2*s2.hi */
+	mulxq	%r11, %r11, %r10        /* r10=s2*s2.hi r11=s2*s2.lo */
 	adcq	%r11, %r8               /* s1*s2.hi.. */
 	movq	%r9, %rdx               /* s3 */
 	mulxq	%r9, %r9, %r11          /* r11=s3*s3.hi r9=s3*s3.lo */
 	adcq	%r10, %rbp              /* s1*s3.hi.. */
 	adcq	%r9, %rsi               /* s2*s3.hi.. */
 	movl	$38, %edx               /* 0x26 */
-	mulxq	%r8, %r9, %r10          /* r10=s1*s2.hi...hi r9=s1*s2.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	mulxq	%rbp, %rbp, %r8         /* r8=s1*s3.hi...hi rbp=s1*s3.hi...lo */
+	mulxq	%r8, %r9, %r10          /* r10=38*s1*s2.hi...hi r9=38*s1*s2.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%rbp, %rbp, %r8         /* r8=38*s1*s3.hi...hi rbp=38*s1*s3.hi...lo */
 	adcq	%r11, %r12              /* s3*s3.hi..           return fold(a.value * a.value) */
-	mulxq	%rsi, %rsi, %r11        /* r11=s2*s3.hi...hi rsi=s2*s3.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%rsi, %rsi, %r11        /* r11=38*s2*s3.hi...hi rsi=38*s2*s3.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	addq	%r9, %r15               /* s0*s0.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
-	mulxq	%r12, %r12, %r9         /* r9=s3*s3.hi...hi r12=s3*s3.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%r12, %r12, %r9         /* r9=38*s3*s3.hi...hi r12=38*s3*s3.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	adcq	%rbp, %r13              /* s0*s1.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcq	%rsi, %rbx              /* s0*s2.lo.. */
 	adcq	%r12, %rcx              /* s1*s2.lo.. */
-	adcq	$0, %r9
-	shldq	$1, %rcx, %r9
+	adcq	$0, %r9                 /* 38*s3*s3.hi...hi.. */
+	shldq	$1, %rcx, %r9           /* (s1*s2.lo..).high */
 	imulq	$19, %r9, %r9           /* %v70                 return rest + (19 * q + late) */
 	btrq	$63, %rcx               /* (s1*s2.lo..).low     rest, q = (low + number([*lows, highs[3]])).split(255) */
 	addq	%r9, %r15               /* s0*s0.lo..           return rest + (19 * q + late) */
@@ -725,8 +725,8 @@ SYMBOL(curve25519_4x64_mul_small):
 	addq	%rax, %r9               /* c*a[1].lo.. */
 	adcq	%r11, %rcx              /* c*a[2].lo.. */
 	adcq	%r8, %rsi               /* c*a[3].lo.. */
-	adcq	$0, %rdx
-	shldq	$1, %rsi, %rdx
+	adcq	$0, %rdx                /* c*a[3].hi.. */
+	shldq	$1, %rsi, %rdx          /* (c*a[3].lo..).high */
 	imulq	$19, %rdx, %rax         /* %v21                 return rest + 19 * q */
 	btrq	$63, %rsi               /* (c*a[3].lo..).low    rest, q = (a.value * c).split(255) */
 	addq	%rax, %r10              /* c*a[0].lo..          return rest + 19 * q */
@@ -768,10 +768,10 @@ SYMBOL(curve25519_4x64_add):
 	adcq	8(%rdx), %r10           /* a[1].. */
 	adcq	16(%rdx), %r11          /* a[2].. */
 	adcq	24(%rdx), %r9           /* a[3].. */
-	movq	$0, %r8
-	adcq	$0, %r8
-	shldq	$1, %r9, %r8
-	imulq	$19, %r8, %r8           /* (a[3]..).high        return rest + 19 * q */
+	movq	$0, %r8                 /* start */
+	adcq	$0, %r8                 /* %v16 */
+	shldq	$1, %r9, %r8            /* (a[3]..).high */
+	imulq	$19, %r8, %r8           /* 19*(a[3]..).high     return rest + 19 * q */
 	btrq	$63, %r9                /* (a[3]..).low         rest, q = (a.value + b.value).split(255) */
 	addq	%r8, %rax               /* a[0]..               return rest + 19 * q */
 	adcq	$0, %r10                /* a[1].. */
@@ -813,13 +813,13 @@ SYMBOL(curve25519_4x64_sub):
 	sbbq	8(%rdx), %r10           /* a[1].. */
 	sbbq	16(%rdx), %r11          /* a[2].. */
 	sbbq	24(%rdx), %r9           /* a[3].. */
-	sbbq	%r8, %r8
+	sbbq	%r8, %r8                /* %v16 */
 	shldq	$1, %r9, %r8            /* (a[3]..).high        times = 1 - x.split(255)[1] */
-	movl	$1, %ecx
+	movl	$1, %ecx                /* 1 */
 	subq	%r8, %rcx               /* (a[3]..).high.. */
-	movl	$63, %r8d
+	movl	$63, %r8d               /* 0x3f */
 	shlxq	%r8, %rcx, %r8          /* (a[3]..).high..<<    return x + (times << 255) - 19 * times */
-	imulq	$19, %rcx, %rcx         /* (a[3]..).high.. */
+	imulq	$19, %rcx, %rcx         /* 19*(a[3]..).high.. */
 	addq	%r8, %r9                /* a[3].. */
 	subq	%rcx, %rax              /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
@@ -854,17 +854,17 @@ SYMBOL(curve25519_4x64_sub):
 SYMBOL(curve25519_4x64_neg):
 	.cfi_startproc
 	endbr64
-	movq	$-38, %rax
+	movq	$-38, %rax              /* 0xffffffffffffffda */
 	subq	(%rsi), %rax            /* a[0]..               rest, q = (2 * P - a.value).split(256) */
-	movq	$-1, %r10
+	movq	$-1, %r10               /* 0xffffffffffffffff */
 	sbbq	8(%rsi), %r10           /* a[1].. */
-	movq	$-1, %r11
+	movq	$-1, %r11               /* 0xffffffffffffffff */
 	sbbq	16(%rsi), %r11          /* a[2].. */
-	movq	$-1, %r9
+	movq	$-1, %r9                /* 0xffffffffffffffff */
 	sbbq	24(%rsi), %r9           /* a[3].. */
-	sbbq	%r8, %r8
+	sbbq	%r8, %r8                /* %v13 */
 	imulq	$38, %r8, %r8           /* .lo                  return rest + 38 * q */
-	movl	$63, %ecx
+	movl	$63, %ecx               /* 0x3f */
 	sarxq	%rcx, %r8, %rcx         /* .lo.high */
 	addq	%r8, %rax               /* a[0].. */
 	adcq	%rcx, %r10              /* a[1].. */
@@ -901,9 +901,9 @@ SYMBOL(curve25519_4x64_canon):
 	movq	8(%rsi), %r11           /* a[1] */
 	movq	16(%rsi), %r9           /* a[2] */
 	movl	$63, %eax               /* 0x3f */
-	shrxq	%rax, 24(%rsi), %r10    /*                      rest, q = x.split(255) */
-	imulq	$19, %r10, %r10         /*                      return finished(rest + (19 * q + 19)) */
-	addq	$19, %r10               /* a[3].high.. */
+	shrxq	%rax, 24(%rsi), %r10    /* a[3].high            rest, q = x.split(255) */
+	imulq	$19, %r10, %r10         /* 19*a[3].high         return finished(rest + (19 * q + 19)) */
+	addq	$19, %r10               /* 19*a[3].high.. */
 	bzhiq	%rax, 24(%rsi), %rax    /* a[3].low             rest, q = x.split(255) */
 	addq	(%rsi), %r10            /* a[0]..               return finished(rest + (19 * q + 19)) */
 	adcq	$0, %r11                /* a[1].. */
@@ -911,7 +911,7 @@ SYMBOL(curve25519_4x64_canon):
 	adcq	$0, %rax                /* a[3].low.. */
 	btq	$63, %rax               /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%r8, %r8
+	sbbq	%r8, %r8                /* %v16 */
 	andq	$19, %r8                /* %v17 */
 	btrq	$63, %rax               /* (a[3].low..).low     rest, reached = x.split(255) */
 	subq	%r8, %r10               /* a[0]..               return rest - pick(reached, 0, 19) */
@@ -949,9 +949,9 @@ SYMBOL(curve25519_4x64_to_bytes):
 	movq	8(%rsi), %r11           /* a[1] */
 	movq	16(%rsi), %r9           /* a[2] */
 	movl	$63, %eax               /* 0x3f */
-	shrxq	%rax, 24(%rsi), %r10    /*                      rest, q = x.split(255) */
-	imulq	$19, %r10, %r10         /*                      return finished(rest + (19 * q + 19)) */
-	addq	$19, %r10               /* a[3].high.. */
+	shrxq	%rax, 24(%rsi), %r10    /* a[3].high            rest, q = x.split(255) */
+	imulq	$19, %r10, %r10         /* 19*a[3].high         return finished(rest + (19 * q + 19)) */
+	addq	$19, %r10               /* 19*a[3].high.. */
 	bzhiq	%rax, 24(%rsi), %rax    /* a[3].low             rest, q = x.split(255) */
 	addq	(%rsi), %r10            /* a[0]..               return finished(rest + (19 * q + 19)) */
 	adcq	$0, %r11                /* a[1].. */
@@ -959,7 +959,7 @@ SYMBOL(curve25519_4x64_to_bytes):
 	adcq	$0, %rax                /* a[3].low.. */
 	btq	$63, %rax               /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%r8, %r8
+	sbbq	%r8, %r8                /* %v16 */
 	andq	$19, %r8                /* %v17 */
 	btrq	$63, %rax               /* (a[3].low..).low     rest, reached = x.split(255) */
 	subq	%r8, %r10               /* a[0]..               return rest - pick(reached, 0, 19) */
@@ -1014,7 +1014,7 @@ SYMBOL(curve25519_4x64_from_bytes):
 	cmovncq	%r10, %r8               /* %v14 */
 	cmovncq	%r10, %rcx              /* %v15 */
 	sbbq	$0, %rax                /* %v16 */
-	movl	$1, %r10d
+	movl	$1, %r10d               /* 1 */
 	subq	%rax, %r10              /* %v18 */
 	movq	%r11, (%rdi)
 	movq	%r9, 8(%rdi)
@@ -1194,9 +1194,9 @@ SYMBOL(curve25519_4x64_is_zero):
 	movq	8(%rdi), %r11           /* a[1] */
 	movq	16(%rdi), %r9           /* a[2] */
 	movl	$63, %eax               /* 0x3f */
-	shrxq	%rax, 24(%rdi), %r10    /*                      rest, q = x.split(255) */
-	imulq	$19, %r10, %r10         /*                      return finished(rest + (19 * q + 19)) */
-	addq	$19, %r10               /* a[3].high.. */
+	shrxq	%rax, 24(%rdi), %r10    /* a[3].high            rest, q = x.split(255) */
+	imulq	$19, %r10, %r10         /* 19*a[3].high         return finished(rest + (19 * q + 19)) */
+	addq	$19, %r10               /* 19*a[3].high.. */
 	bzhiq	%rax, 24(%rdi), %rax    /* a[3].low             rest, q = x.split(255) */
 	addq	(%rdi), %r10            /* a[0]..               return finished(rest + (19 * q + 19)) */
 	adcq	$0, %r11                /* a[1].. */
@@ -1204,18 +1204,18 @@ SYMBOL(curve25519_4x64_is_zero):
 	adcq	$0, %rax                /* a[3].low.. */
 	btq	$63, %rax               /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%r8, %r8
+	sbbq	%r8, %r8                /* %v15 */
 	andq	$19, %r8                /* %v16 */
 	btrq	$63, %rax               /* (a[3].low..).low     rest, reached = x.split(255) */
 	subq	%r8, %r10               /* a[0]..               return rest - pick(reached, 0, 19) */
 	sbbq	$0, %r11                /* a[1].. */
 	sbbq	$0, %r9                 /* a[2].. */
 	sbbq	$0, %rax                /* (a[3].low..).low.. */
-	orq	%r11, %r10              /*                      return reduced(a.value).is_zero() */
-	orq	%r9, %r10
-	orq	%rax, %r10
+	orq	%r11, %r10              /* a[0]..               return reduced(a.value).is_zero() */
+	orq	%r9, %r10               /* a[0].. */
+	orq	%rax, %r10              /* a[0].. */
 	negq	%r10
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v26 */
 	ret
 	.cfi_endproc
@@ -1249,22 +1249,22 @@ SYMBOL(curve25519_4x64_equal):
 	sbbq	8(%rsi), %r11           /* a[1].. */
 	sbbq	16(%rsi), %r9           /* a[2].. */
 	sbbq	24(%rsi), %r8           /* a[3].. */
-	sbbq	%rax, %rax
+	sbbq	%rax, %rax              /* %v15 */
 	shldq	$1, %r8, %rax           /* (a[3]..).high        times = 1 - x.split(255)[1] */
-	movl	$1, %ecx
+	movl	$1, %ecx                /* 1 */
 	subq	%rax, %rcx              /* (a[3]..).high.. */
 	movl	$63, %eax               /* 0x3f */
 	shlxq	%rax, %rcx, %rdx        /* (a[3]..).high..<<    return x + (times << 255) - 19 * times */
-	imulq	$19, %rcx, %rcx         /* (a[3]..).high.. */
+	imulq	$19, %rcx, %rcx         /* 19*(a[3]..).high.. */
 	addq	%rdx, %r8               /* a[3].. */
 	subq	%rcx, %r10              /* a[0].. */
 	sbbq	$0, %r11                /* a[1].. */
 	sbbq	$0, %r9                 /* a[2].. */
 	sbbq	$0, %r8                 /* a[3].. */
-	shrxq	%rax, %r8, %rax         /*                      rest, q = x.split(255) */
-	imulq	$19, %rax, %rax         /* (a[3]..).high        return finished(rest + (19 * q + 19)) */
+	shrxq	%rax, %r8, %rax         /* (a[3]..).high        rest, q = x.split(255) */
+	imulq	$19, %rax, %rax         /* 19*(a[3]..).high     return finished(rest + (19 * q + 19)) */
 	btrq	$63, %r8                /* (a[3]..).low         rest, q = x.split(255) */
-	addq	$19, %rax               /*                      return finished(rest + (19 * q + 19)) */
+	addq	$19, %rax               /* 19*(a[3]..).high..   return finished(rest + (19 * q + 19)) */
 	addq	%rax, %r10              /* a[0].. */
 	adcq	$0, %r11                /* a[1].. */
 	adcq	$0, %r9                 /* a[2].. */
@@ -1273,15 +1273,15 @@ SYMBOL(curve25519_4x64_equal):
 	cmc
 	sbbq	%rax, %rax              /* %v35 */
 	btrq	$63, %r8                /* ((a[3]..).low..).low rest, reached = x.split(255) */
-	andq	$19, %rax               /*                      return rest - pick(reached, 0, 19) */
+	andq	$19, %rax               /* %v36                 return rest - pick(reached, 0, 19) */
 	subq	%rax, %r10              /* a[0].. */
 	sbbq	$0, %r11                /* a[1].. */
 	movq	$1, %rax                /* start                return reduced(difference(a, b)).is_zero() */
 	sbbq	$0, %r9                 /* a[2]..               return rest - pick(reached, 0, 19) */
 	sbbq	$0, %r8                 /* ((a[3]..).low..).low.. */
-	orq	%r11, %r10              /*                      return reduced(difference(a, b)).is_zero() */
-	orq	%r9, %r10
-	orq	%r8, %r10
+	orq	%r11, %r10              /* a[0]..               return reduced(difference(a, b)).is_zero() */
+	orq	%r9, %r10               /* a[0].. */
+	orq	%r8, %r10               /* a[0].. */
 	negq	%r10
 	sbbq	$0, %rax                /* %v46 */
 	ret
@@ -1382,9 +1382,9 @@ SYMBOL(curve25519_4x64_absolute):
 	movq	8(%rsi), %r11           /* a[1] */
 	movq	16(%rsi), %r9           /* a[2] */
 	movl	$63, %eax               /* 0x3f */
-	shrxq	%rax, 24(%rsi), %r10    /*                      rest, q = x.split(255) */
-	imulq	$19, %r10, %r10         /*                      return finished(rest + (19 * q + 19)) */
-	addq	$19, %r10               /* a[3].high.. */
+	shrxq	%rax, 24(%rsi), %r10    /* a[3].high            rest, q = x.split(255) */
+	imulq	$19, %r10, %r10         /* 19*a[3].high         return finished(rest + (19 * q + 19)) */
+	addq	$19, %r10               /* 19*a[3].high.. */
 	bzhiq	%rax, 24(%rsi), %rax    /* a[3].low             rest, q = x.split(255) */
 	addq	(%rsi), %r10            /* a[0]..               return finished(rest + (19 * q + 19)) */
 	adcq	$0, %r11                /* a[1].. */
@@ -1392,23 +1392,23 @@ SYMBOL(curve25519_4x64_absolute):
 	adcq	$0, %rax                /* a[3].low.. */
 	btq	$63, %rax               /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%r8, %r8
+	sbbq	%r8, %r8                /* %v16 */
 	andq	$19, %r8                /* %v17 */
 	btrq	$63, %rax               /* (a[3].low..).low     rest, reached = x.split(255) */
 	subq	%r8, %r10               /* a[0]..               return rest - pick(reached, 0, 19) */
 	sbbq	$0, %r11                /* a[1].. */
 	sbbq	$0, %r9                 /* a[2].. */
 	sbbq	$0, %rax                /* (a[3].low..).low.. */
-	movq	$-19, %r8
+	movq	$-19, %r8               /* 0xffffffffffffffed */
 	subq	%r10, %r8               /* a[0]..               return pick(x.split(1)[0], P - x, x) */
-	movq	$-1, %rcx
+	movq	$-1, %rcx               /* 0xffffffffffffffff */
 	sbbq	%r11, %rcx              /* a[1].. */
-	movq	$-1, %rdx
+	movq	$-1, %rdx               /* 0xffffffffffffffff */
 	sbbq	%r9, %rdx               /* a[2].. */
-	movabsq	$0x7fffffffffffffff, %rsi
+	movabsq	$0x7fffffffffffffff, %rsi /* 0x7fffffffffffffff */
 	sbbq	%rax, %rsi              /* (a[3].low..).low.. */
 	movq	%r10, %rbx              /* a[0].. */
-	andq	$1, %rbx
+	andq	$1, %rbx                /* (a[0]..).low */
 	negq	%rbx
 	cmovcq	%r8, %r10               /* %v32 */
 	cmovcq	%rcx, %r11              /* %v33 */
@@ -1445,7 +1445,7 @@ SYMBOL(curve25519_4x64_either):
 	.cfi_startproc
 	endbr64
 	negq	%rdi                    /*                      return pick(x, 1, y) */
-	movl	$1, %eax
+	movl	$1, %eax                /* 1 */
 	cmovcq	%rax, %rsi              /* %v4 */
 	movq	%rsi, %rax              /* %v4 */
 	ret

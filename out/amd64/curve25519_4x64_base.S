@@ -166,25 +166,25 @@ SYMBOL(curve25519_4x64_mul):
 	movq	%rax, %r10              /* a[2]*b[3].hi.. */
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, %rsi              /* a[3]*b[3].hi.. */
-	mulq	%r9                     /* rdx=a[0]*b[3].hi...hi rax=a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	movq	%rax, %r9               /* a[0]*b[3].hi...lo */
+	mulq	%r9                     /* rdx=38*a[0]*b[3].hi...hi rax=38*a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	movq	%rax, %r9               /* 38*a[0]*b[3].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, (%rsp)            /* spill a[0]*b[3].hi...hi */
-	mulq	%rcx                    /* rdx=a[1]*b[3].hi...hi rax=a[1]*b[3].hi...lo */
-	movq	%rax, %rcx              /* a[1]*b[3].hi...lo */
+	movq	%rdx, (%rsp)            /* spill 38*a[0]*b[3].hi...hi */
+	mulq	%rcx                    /* rdx=38*a[1]*b[3].hi...hi rax=38*a[1]*b[3].hi...lo */
+	movq	%rax, %rcx              /* 38*a[1]*b[3].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, 8(%rsp)           /* spill a[1]*b[3].hi...hi */
-	mulq	%r10                    /* rdx=a[2]*b[3].hi...hi rax=a[2]*b[3].hi...lo */
-	movq	%rax, %r10              /* a[2]*b[3].hi...lo */
+	movq	%rdx, 8(%rsp)           /* spill 38*a[1]*b[3].hi...hi */
+	mulq	%r10                    /* rdx=38*a[2]*b[3].hi...hi rax=38*a[2]*b[3].hi...lo */
+	movq	%rax, %r10              /* 38*a[2]*b[3].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, 16(%rsp)          /* spill a[2]*b[3].hi...hi */
-	mulq	%rsi                    /* rdx=a[3]*b[3].hi...hi rax=a[3]*b[3].hi...lo */
+	movq	%rdx, 16(%rsp)          /* spill 38*a[2]*b[3].hi...hi */
+	mulq	%rsi                    /* rdx=38*a[3]*b[3].hi...hi rax=38*a[3]*b[3].hi...lo */
 	addq	%r9, %r11               /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcq	%rcx, %r8               /* a[0]*b[1].lo.. */
 	adcq	%r10, %rbx              /* a[0]*b[2].lo.. */
 	adcq	%rax, %rbp              /* a[0]*b[3].lo.. */
-	adcq	$0, %rdx
-	shldq	$1, %rbp, %rdx
+	adcq	$0, %rdx                /* 38*a[3]*b[3].hi...hi.. */
+	shldq	$1, %rbp, %rdx          /* (a[0]*b[3].lo..).high */
 	imulq	$19, %rdx, %rax         /* %v90                 return rest + (19 * q + late) */
 	btrq	$63, %rbp               /* (a[0]*b[3].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
 	addq	%rax, %r11              /* a[0]*b[0].lo..       return rest + (19 * q + late) */
@@ -328,26 +328,26 @@ SYMBOL(curve25519_4x64_mul_canon):
 	movq	%rax, %r10              /* a[2]*b[3].hi.. */
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, %rsi              /* a[3]*b[3].hi.. */
-	mulq	%r9                     /* rdx=a[0]*b[3].hi...hi rax=a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	movq	%rax, %r9               /* a[0]*b[3].hi...lo */
+	mulq	%r9                     /* rdx=38*a[0]*b[3].hi...hi rax=38*a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	movq	%rax, %r9               /* 38*a[0]*b[3].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, (%rsp)            /* spill a[0]*b[3].hi...hi */
-	mulq	%rcx                    /* rdx=a[1]*b[3].hi...hi rax=a[1]*b[3].hi...lo */
-	movq	%rax, %rcx              /* a[1]*b[3].hi...lo */
+	movq	%rdx, (%rsp)            /* spill 38*a[0]*b[3].hi...hi */
+	mulq	%rcx                    /* rdx=38*a[1]*b[3].hi...hi rax=38*a[1]*b[3].hi...lo */
+	movq	%rax, %rcx              /* 38*a[1]*b[3].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, 8(%rsp)           /* spill a[1]*b[3].hi...hi */
-	mulq	%r10                    /* rdx=a[2]*b[3].hi...hi rax=a[2]*b[3].hi...lo */
-	movq	%rax, %r10              /* a[2]*b[3].hi...lo */
+	movq	%rdx, 8(%rsp)           /* spill 38*a[1]*b[3].hi...hi */
+	mulq	%r10                    /* rdx=38*a[2]*b[3].hi...hi rax=38*a[2]*b[3].hi...lo */
+	movq	%rax, %r10              /* 38*a[2]*b[3].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, 16(%rsp)          /* spill a[2]*b[3].hi...hi */
-	mulq	%rsi                    /* rdx=a[3]*b[3].hi...hi rax=a[3]*b[3].hi...lo */
+	movq	%rdx, 16(%rsp)          /* spill 38*a[2]*b[3].hi...hi */
+	mulq	%rsi                    /* rdx=38*a[3]*b[3].hi...hi rax=38*a[3]*b[3].hi...lo */
 	addq	%r9, %r11               /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcq	%rcx, %r8               /* a[0]*b[1].lo.. */
 	adcq	%r10, %rbx              /* a[0]*b[2].lo.. */
 	adcq	%rax, %rbp              /* a[0]*b[3].lo.. */
-	adcq	$0, %rdx
-	shldq	$1, %rbp, %rdx
-	imulq	$19, %rdx, %rax         /*                      return finished(rest + (19 * q + 19 + late)) */
+	adcq	$0, %rdx                /* 38*a[3]*b[3].hi...hi.. */
+	shldq	$1, %rbp, %rdx          /* (a[0]*b[3].lo..).high */
+	imulq	$19, %rdx, %rax         /* %v90                 return finished(rest + (19 * q + 19 + late)) */
 	addq	$19, %rax               /* %v91 */
 	btrq	$63, %rbp               /* (a[0]*b[3].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
 	addq	%rax, %r11              /* a[0]*b[0].lo..       return finished(rest + (19 * q + 19 + late)) */
@@ -356,7 +356,7 @@ SYMBOL(curve25519_4x64_mul_canon):
 	adcq	16(%rsp), %rbp          /* (a[0]*b[3].lo..).low.. */
 	btq	$63, %rbp               /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%rax, %rax
+	sbbq	%rax, %rax              /* %v97 */
 	andq	$19, %rax               /* %v98 */
 	btrq	$63, %rbp               /* ((a[0]*b[3].lo..).low..).low rest, reached = x.split(255) */
 	subq	%rax, %r11              /* a[0]*b[0].lo..       return rest - pick(reached, 0, 19) */
@@ -439,7 +439,7 @@ SYMBOL(curve25519_4x64_sqr):
 	adcq	%r11, %r11              /* a[1]*a[2].hi.. */
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
 	adcq	%rdx, %rdx              /* a[2]*a[3].hi.. */
-	movq	$0, %rbx
+	movq	$0, %rbx                /* start */
 	adcq	$0, %rbx                /* %v33 */
 	movq	%rdx, (%rsp)            /* spill a[2]*a[3].hi.. */
 	mulq	%rax                    /* rdx=a[0]*a[0].hi rax=a[0]*a[0].lo */
@@ -463,26 +463,26 @@ SYMBOL(curve25519_4x64_sqr):
 	adcq	(%rsp), %rax            /* a[2]*a[3].hi.. */
 	adcq	%rdx, %rbx              /* a[3]*a[3].hi.. */
 	movq	%rax, %rsi              /* a[2]*a[3].hi.. */
-	movl	$38, %eax
-	mulq	%r11                    /* rdx=a[1]*a[2].hi...hi rax=a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	movq	%rax, %r11              /* a[1]*a[2].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, (%rsp)            /* spill a[1]*a[2].hi...hi */
-	mulq	%r8                     /* rdx=a[1]*a[3].hi...hi rax=a[1]*a[3].hi...lo */
-	movq	%rax, %r8               /* a[1]*a[3].hi...lo */
+	mulq	%r11                    /* rdx=38*a[1]*a[2].hi...hi rax=38*a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	movq	%rax, %r11              /* 38*a[1]*a[2].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, 16(%rsp)          /* spill a[1]*a[3].hi...hi */
-	mulq	%rsi                    /* rdx=a[2]*a[3].hi...hi rax=a[2]*a[3].hi...lo */
-	movq	%rax, %rsi              /* a[2]*a[3].hi...lo */
+	movq	%rdx, (%rsp)            /* spill 38*a[1]*a[2].hi...hi */
+	mulq	%r8                     /* rdx=38*a[1]*a[3].hi...hi rax=38*a[1]*a[3].hi...lo */
+	movq	%rax, %r8               /* 38*a[1]*a[3].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, 24(%rsp)          /* spill a[2]*a[3].hi...hi */
-	mulq	%rbx                    /* rdx=a[3]*a[3].hi...hi rax=a[3]*a[3].hi...lo */
+	movq	%rdx, 16(%rsp)          /* spill 38*a[1]*a[3].hi...hi */
+	mulq	%rsi                    /* rdx=38*a[2]*a[3].hi...hi rax=38*a[2]*a[3].hi...lo */
+	movq	%rax, %rsi              /* 38*a[2]*a[3].hi...lo */
+	movl	$38, %eax               /* 0x26 */
+	movq	%rdx, 24(%rsp)          /* spill 38*a[2]*a[3].hi...hi */
+	mulq	%rbx                    /* rdx=38*a[3]*a[3].hi...hi rax=38*a[3]*a[3].hi...lo */
 	addq	8(%rsp), %r11           /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcq	%r8, %rcx               /* a[0]*a[1].lo.. */
 	adcq	%rsi, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rax, %r10              /* a[1]*a[2].lo.. */
-	adcq	$0, %rdx
-	shldq	$1, %r10, %rdx
+	adcq	$0, %rdx                /* 38*a[3]*a[3].hi...hi.. */
+	shldq	$1, %r10, %rdx          /* (a[1]*a[2].lo..).high */
 	imulq	$19, %rdx, %rax         /* %v65                 return rest + (19 * q + late) */
 	btrq	$63, %r10               /* (a[1]*a[2].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
 	addq	%rax, %r11              /* a[0]*a[0].lo..       return rest + (19 * q + late) */
@@ -562,7 +562,7 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	adcq	%r11, %r11              /* a[1]*a[2].hi.. */
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
 	adcq	%rdx, %rdx              /* a[2]*a[3].hi.. */
-	movq	$0, %rbx
+	movq	$0, %rbx                /* start */
 	adcq	$0, %rbx                /* %v33 */
 	movq	%rdx, (%rsp)            /* spill a[2]*a[3].hi.. */
 	mulq	%rax                    /* rdx=a[0]*a[0].hi rax=a[0]*a[0].lo */
@@ -586,27 +586,27 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	adcq	(%rsp), %rax            /* a[2]*a[3].hi.. */
 	adcq	%rdx, %rbx              /* a[3]*a[3].hi.. */
 	movq	%rax, %rsi              /* a[2]*a[3].hi.. */
-	movl	$38, %eax
-	mulq	%r11                    /* rdx=a[1]*a[2].hi...hi rax=a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	movq	%rax, %r11              /* a[1]*a[2].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, (%rsp)            /* spill a[1]*a[2].hi...hi */
-	mulq	%r8                     /* rdx=a[1]*a[3].hi...hi rax=a[1]*a[3].hi...lo */
-	movq	%rax, %r8               /* a[1]*a[3].hi...lo */
+	mulq	%r11                    /* rdx=38*a[1]*a[2].hi...hi rax=38*a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	movq	%rax, %r11              /* 38*a[1]*a[2].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, 16(%rsp)          /* spill a[1]*a[3].hi...hi */
-	mulq	%rsi                    /* rdx=a[2]*a[3].hi...hi rax=a[2]*a[3].hi...lo */
-	movq	%rax, %rsi              /* a[2]*a[3].hi...lo */
+	movq	%rdx, (%rsp)            /* spill 38*a[1]*a[2].hi...hi */
+	mulq	%r8                     /* rdx=38*a[1]*a[3].hi...hi rax=38*a[1]*a[3].hi...lo */
+	movq	%rax, %r8               /* 38*a[1]*a[3].hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, 24(%rsp)          /* spill a[2]*a[3].hi...hi */
-	mulq	%rbx                    /* rdx=a[3]*a[3].hi...hi rax=a[3]*a[3].hi...lo */
+	movq	%rdx, 16(%rsp)          /* spill 38*a[1]*a[3].hi...hi */
+	mulq	%rsi                    /* rdx=38*a[2]*a[3].hi...hi rax=38*a[2]*a[3].hi...lo */
+	movq	%rax, %rsi              /* 38*a[2]*a[3].hi...lo */
+	movl	$38, %eax               /* 0x26 */
+	movq	%rdx, 24(%rsp)          /* spill 38*a[2]*a[3].hi...hi */
+	mulq	%rbx                    /* rdx=38*a[3]*a[3].hi...hi rax=38*a[3]*a[3].hi...lo */
 	addq	8(%rsp), %r11           /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcq	%r8, %rcx               /* a[0]*a[1].lo.. */
 	adcq	%rsi, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rax, %r10              /* a[1]*a[2].lo.. */
-	adcq	$0, %rdx
-	shldq	$1, %r10, %rdx
-	imulq	$19, %rdx, %rax         /*                      return finished(rest + (19 * q + 19 + late)) */
+	adcq	$0, %rdx                /* 38*a[3]*a[3].hi...hi.. */
+	shldq	$1, %r10, %rdx          /* (a[1]*a[2].lo..).high */
+	imulq	$19, %rdx, %rax         /* %v65                 return finished(rest + (19 * q + 19 + late)) */
 	addq	$19, %rax               /* %v66 */
 	btrq	$63, %r10               /* (a[1]*a[2].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
 	addq	%rax, %r11              /* a[0]*a[0].lo..       return finished(rest + (19 * q + 19 + late)) */
@@ -615,7 +615,7 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	adcq	24(%rsp), %r10          /* (a[1]*a[2].lo..).low.. */
 	btq	$63, %r10               /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%rax, %rax
+	sbbq	%rax, %rax              /* %v72 */
 	andq	$19, %rax               /* %v73 */
 	btrq	$63, %r10               /* ((a[1]*a[2].lo..).low..).low rest, reached = x.split(255) */
 	subq	%rax, %r11              /* a[0]*a[0].lo..       return rest - pick(reached, 0, 19) */
@@ -716,7 +716,7 @@ LOCAL(square_n_loop3):
 	adcq	%rcx, %rcx              /* s1*s2.hi.. */
 	adcq	%rbx, %rbx              /* s1*s3.hi.. */
 	adcq	%rdx, %rdx              /* s2*s3.hi.. */
-	movq	$0, %r12
+	movq	$0, %r12                /* start */
 	adcq	$0, %r12                /* %v38 */
 	movq	%r11, %rax              /* s0 */
 	movq	%rdx, %r13              /* s2*s3.hi.. */
@@ -740,26 +740,26 @@ LOCAL(square_n_loop3):
 	adcq	32(%rsp), %rbx          /* s1*s3.hi.. */
 	adcq	%rax, %r13              /* s2*s3.hi.. */
 	adcq	%rdx, %r12              /* s3*s3.hi.. */
-	movl	$38, %eax
-	mulq	%rcx                    /* rdx=s1*s2.hi...hi rax=s1*s2.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	movq	%rax, %r10              /* s1*s2.hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, %r9               /* s1*s2.hi...hi */
-	mulq	%rbx                    /* rdx=s1*s3.hi...hi rax=s1*s3.hi...lo */
-	movq	%rax, %rcx              /* s1*s3.hi...lo */
+	mulq	%rcx                    /* rdx=38*s1*s2.hi...hi rax=38*s1*s2.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	movq	%rax, %r10              /* 38*s1*s2.hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, %rdi              /* s1*s3.hi...hi */
-	mulq	%r13                    /* rdx=s2*s3.hi...hi rax=s2*s3.hi...lo */
-	movq	%rax, %rbx              /* s2*s3.hi...lo */
+	movq	%rdx, %r9               /* 38*s1*s2.hi...hi */
+	mulq	%rbx                    /* rdx=38*s1*s3.hi...hi rax=38*s1*s3.hi...lo */
+	movq	%rax, %rcx              /* 38*s1*s3.hi...lo */
 	movl	$38, %eax               /* 0x26 */
-	movq	%rdx, %r13              /* s2*s3.hi...hi */
-	mulq	%r12                    /* rdx=s3*s3.hi...hi rax=s3*s3.hi...lo */
+	movq	%rdx, %rdi              /* 38*s1*s3.hi...hi */
+	mulq	%r13                    /* rdx=38*s2*s3.hi...hi rax=38*s2*s3.hi...lo */
+	movq	%rax, %rbx              /* 38*s2*s3.hi...lo */
+	movl	$38, %eax               /* 0x26 */
+	movq	%rdx, %r13              /* 38*s2*s3.hi...hi */
+	mulq	%r12                    /* rdx=38*s3*s3.hi...hi rax=38*s3*s3.hi...lo */
 	addq	%r10, %r11              /* s0*s0.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcq	%rcx, %rbp              /* s0*s1.lo.. */
 	adcq	%rbx, %rsi              /* s0*s2.lo.. */
 	adcq	%rax, %r8               /* s1*s2.lo.. */
-	adcq	$0, %rdx
-	shldq	$1, %r8, %rdx
+	adcq	$0, %rdx                /* 38*s3*s3.hi...hi.. */
+	shldq	$1, %r8, %rdx           /* (s1*s2.lo..).high */
 	imulq	$19, %rdx, %rax         /* %v70                 return rest + (19 * q + late) */
 	btrq	$63, %r8                /* (s1*s2.lo..).low     rest, q = (low + number([*lows, highs[3]])).split(255) */
 	addq	%rax, %r11              /* s0*s0.lo..           return rest + (19 * q + late) */
@@ -842,8 +842,8 @@ SYMBOL(curve25519_4x64_mul_small):
 	addq	%r9, %r8                /* c*a[1].lo.. */
 	adcq	%rcx, %rbx              /* c*a[2].lo.. */
 	adcq	%rbp, %rax              /* c*a[3].lo.. */
-	adcq	$0, %rdx
-	shldq	$1, %rax, %rdx
+	adcq	$0, %rdx                /* c*a[3].hi.. */
+	shldq	$1, %rax, %rdx          /* (c*a[3].lo..).high */
 	imulq	$19, %rdx, %r10         /* %v21                 return rest + 19 * q */
 	btrq	$63, %rax               /* (c*a[3].lo..).low    rest, q = (a.value * c).split(255) */
 	addq	%r10, %r11              /* c*a[0].lo..          return rest + 19 * q */
@@ -891,10 +891,10 @@ SYMBOL(curve25519_4x64_add):
 	adcq	8(%rdx), %r10           /* a[1].. */
 	adcq	16(%rdx), %r11          /* a[2].. */
 	adcq	24(%rdx), %r9           /* a[3].. */
-	movq	$0, %r8
-	adcq	$0, %r8
-	shldq	$1, %r9, %r8
-	imulq	$19, %r8, %r8           /* (a[3]..).high        return rest + 19 * q */
+	movq	$0, %r8                 /* start */
+	adcq	$0, %r8                 /* %v16 */
+	shldq	$1, %r9, %r8            /* (a[3]..).high */
+	imulq	$19, %r8, %r8           /* 19*(a[3]..).high     return rest + 19 * q */
 	btrq	$63, %r9                /* (a[3]..).low         rest, q = (a.value + b.value).split(255) */
 	addq	%r8, %rax               /* a[0]..               return rest + 19 * q */
 	adcq	$0, %r10                /* a[1].. */
@@ -935,12 +935,12 @@ SYMBOL(curve25519_4x64_sub):
 	sbbq	8(%rdx), %r10           /* a[1].. */
 	sbbq	16(%rdx), %r11          /* a[2].. */
 	sbbq	24(%rdx), %r9           /* a[3].. */
-	sbbq	%r8, %r8
+	sbbq	%r8, %r8                /* %v16 */
 	shldq	$1, %r9, %r8            /* (a[3]..).high        times = 1 - x.split(255)[1] */
-	movl	$1, %ecx
+	movl	$1, %ecx                /* 1 */
 	subq	%r8, %rcx               /* (a[3]..).high.. */
-	imulq	$19, %rcx, %r8          /* (a[3]..).high..      return x + (times << 255) - 19 * times */
-	shlq	$63, %rcx
+	imulq	$19, %rcx, %r8          /* 19*(a[3]..).high..   return x + (times << 255) - 19 * times */
+	shlq	$63, %rcx               /* (a[3]..).high..<< */
 	addq	%rcx, %r9               /* a[3].. */
 	subq	%r8, %rax               /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
@@ -974,15 +974,15 @@ SYMBOL(curve25519_4x64_sub):
 SYMBOL(curve25519_4x64_neg):
 	.cfi_startproc
 	endbr64
-	movq	$-38, %rax
+	movq	$-38, %rax              /* 0xffffffffffffffda */
 	subq	(%rsi), %rax            /* a[0]..               rest, q = (2 * P - a.value).split(256) */
-	movq	$-1, %r10
+	movq	$-1, %r10               /* 0xffffffffffffffff */
 	sbbq	8(%rsi), %r10           /* a[1].. */
-	movq	$-1, %r11
+	movq	$-1, %r11               /* 0xffffffffffffffff */
 	sbbq	16(%rsi), %r11          /* a[2].. */
-	movq	$-1, %r9
+	movq	$-1, %r9                /* 0xffffffffffffffff */
 	sbbq	24(%rsi), %r9           /* a[3].. */
-	sbbq	%r8, %r8
+	sbbq	%r8, %r8                /* %v13 */
 	imulq	$38, %r8, %r8           /* .lo                  return rest + 38 * q */
 	movq	%r8, %rcx               /* .lo */
 	sarq	$63, %rcx               /* .lo.high */
@@ -1021,9 +1021,9 @@ SYMBOL(curve25519_4x64_canon):
 	movq	24(%rsi), %r10          /* a[3] */
 	movq	8(%rsi), %r11           /* a[1] */
 	movq	16(%rsi), %r9           /* a[2] */
-	shrq	$63, %rax               /*                      rest, q = x.split(255) */
-	imulq	$19, %rax, %rax         /*                      return finished(rest + (19 * q + 19)) */
-	addq	$19, %rax               /* a[3].high.. */
+	shrq	$63, %rax               /* a[3].high            rest, q = x.split(255) */
+	imulq	$19, %rax, %rax         /* 19*a[3].high         return finished(rest + (19 * q + 19)) */
+	addq	$19, %rax               /* 19*a[3].high.. */
 	btrq	$63, %r10               /* a[3].low             rest, q = x.split(255) */
 	addq	(%rsi), %rax            /* a[0]..               return finished(rest + (19 * q + 19)) */
 	adcq	$0, %r11                /* a[1].. */
@@ -1031,7 +1031,7 @@ SYMBOL(curve25519_4x64_canon):
 	adcq	$0, %r10                /* a[3].low.. */
 	btq	$63, %r10               /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%r8, %r8
+	sbbq	%r8, %r8                /* %v15 */
 	andq	$19, %r8                /* %v16 */
 	btrq	$63, %r10               /* (a[3].low..).low     rest, reached = x.split(255) */
 	subq	%r8, %rax               /* a[0]..               return rest - pick(reached, 0, 19) */
@@ -1069,9 +1069,9 @@ SYMBOL(curve25519_4x64_to_bytes):
 	movq	24(%rsi), %r10          /* a[3] */
 	movq	8(%rsi), %r11           /* a[1] */
 	movq	16(%rsi), %r9           /* a[2] */
-	shrq	$63, %rax               /*                      rest, q = x.split(255) */
-	imulq	$19, %rax, %rax         /*                      return finished(rest + (19 * q + 19)) */
-	addq	$19, %rax               /* a[3].high.. */
+	shrq	$63, %rax               /* a[3].high            rest, q = x.split(255) */
+	imulq	$19, %rax, %rax         /* 19*a[3].high         return finished(rest + (19 * q + 19)) */
+	addq	$19, %rax               /* 19*a[3].high.. */
 	btrq	$63, %r10               /* a[3].low             rest, q = x.split(255) */
 	addq	(%rsi), %rax            /* a[0]..               return finished(rest + (19 * q + 19)) */
 	adcq	$0, %r11                /* a[1].. */
@@ -1079,7 +1079,7 @@ SYMBOL(curve25519_4x64_to_bytes):
 	adcq	$0, %r10                /* a[3].low.. */
 	btq	$63, %r10               /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%r8, %r8
+	sbbq	%r8, %r8                /* %v15 */
 	andq	$19, %r8                /* %v16 */
 	btrq	$63, %r10               /* (a[3].low..).low     rest, reached = x.split(255) */
 	subq	%r8, %rax               /* a[0]..               return rest - pick(reached, 0, 19) */
@@ -1134,7 +1134,7 @@ SYMBOL(curve25519_4x64_from_bytes):
 	cmovncq	%r10, %r8               /* %v14 */
 	cmovncq	%r10, %rcx              /* %v15 */
 	sbbq	$0, %rax                /* %v16 */
-	movl	$1, %r10d
+	movl	$1, %r10d               /* 1 */
 	subq	%rax, %r10              /* %v18 */
 	movq	%r11, (%rdi)
 	movq	%r9, 8(%rdi)
@@ -1314,9 +1314,9 @@ SYMBOL(curve25519_4x64_is_zero):
 	movq	24(%rdi), %r10          /* a[3] */
 	movq	8(%rdi), %r11           /* a[1] */
 	movq	16(%rdi), %r9           /* a[2] */
-	shrq	$63, %rax               /*                      rest, q = x.split(255) */
-	imulq	$19, %rax, %rax         /*                      return finished(rest + (19 * q + 19)) */
-	addq	$19, %rax               /* a[3].high.. */
+	shrq	$63, %rax               /* a[3].high            rest, q = x.split(255) */
+	imulq	$19, %rax, %rax         /* 19*a[3].high         return finished(rest + (19 * q + 19)) */
+	addq	$19, %rax               /* 19*a[3].high.. */
 	btrq	$63, %r10               /* a[3].low             rest, q = x.split(255) */
 	addq	(%rdi), %rax            /* a[0]..               return finished(rest + (19 * q + 19)) */
 	adcq	$0, %r11                /* a[1].. */
@@ -1324,18 +1324,18 @@ SYMBOL(curve25519_4x64_is_zero):
 	adcq	$0, %r10                /* a[3].low.. */
 	btq	$63, %r10               /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%r8, %r8
+	sbbq	%r8, %r8                /* %v14 */
 	andq	$19, %r8                /* %v15 */
 	btrq	$63, %r10               /* (a[3].low..).low     rest, reached = x.split(255) */
 	subq	%r8, %rax               /* a[0]..               return rest - pick(reached, 0, 19) */
 	sbbq	$0, %r11                /* a[1].. */
 	sbbq	$0, %r9                 /* a[2].. */
 	sbbq	$0, %r10                /* (a[3].low..).low.. */
-	orq	%r11, %rax              /*                      return reduced(a.value).is_zero() */
-	orq	%r9, %rax
-	orq	%r10, %rax
+	orq	%r11, %rax              /* a[0]..               return reduced(a.value).is_zero() */
+	orq	%r9, %rax               /* a[0].. */
+	orq	%r10, %rax              /* a[0].. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v25 */
 	ret
 	.cfi_endproc
@@ -1368,22 +1368,22 @@ SYMBOL(curve25519_4x64_equal):
 	sbbq	8(%rsi), %r11           /* a[1].. */
 	sbbq	16(%rsi), %r9           /* a[2].. */
 	sbbq	24(%rsi), %r8           /* a[3].. */
-	sbbq	%rax, %rax
+	sbbq	%rax, %rax              /* %v15 */
 	shldq	$1, %r8, %rax           /* (a[3]..).high        times = 1 - x.split(255)[1] */
-	movl	$1, %ecx
+	movl	$1, %ecx                /* 1 */
 	subq	%rax, %rcx              /* (a[3]..).high.. */
 	movq	$1, %rax                /* start                return reduced(difference(a, b)).is_zero() */
-	imulq	$19, %rcx, %rdx         /* (a[3]..).high..      return x + (times << 255) - 19 * times */
-	shlq	$63, %rcx
+	imulq	$19, %rcx, %rdx         /* 19*(a[3]..).high..   return x + (times << 255) - 19 * times */
+	shlq	$63, %rcx               /* (a[3]..).high..<< */
 	addq	%rcx, %r8               /* a[3].. */
 	subq	%rdx, %r10              /* a[0].. */
 	sbbq	$0, %r11                /* a[1].. */
 	sbbq	$0, %r9                 /* a[2].. */
 	sbbq	$0, %r8                 /* a[3].. */
 	movq	%r8, %rcx               /* a[3].. */
-	shrq	$63, %rcx               /*                      rest, q = x.split(255) */
-	imulq	$19, %rcx, %rcx         /*                      return finished(rest + (19 * q + 19)) */
-	addq	$19, %rcx               /* (a[3]..).high.. */
+	shrq	$63, %rcx               /* (a[3]..).high        rest, q = x.split(255) */
+	imulq	$19, %rcx, %rcx         /* 19*(a[3]..).high     return finished(rest + (19 * q + 19)) */
+	addq	$19, %rcx               /* 19*(a[3]..).high.. */
 	btrq	$63, %r8                /* (a[3]..).low         rest, q = x.split(255) */
 	addq	%rcx, %r10              /* a[0]..               return finished(rest + (19 * q + 19)) */
 	adcq	$0, %r11                /* a[1].. */
@@ -1391,16 +1391,16 @@ SYMBOL(curve25519_4x64_equal):
 	adcq	$0, %r8                 /* (a[3]..).low.. */
 	btq	$63, %r8                /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%rcx, %rcx
+	sbbq	%rcx, %rcx              /* %v34 */
 	andq	$19, %rcx               /* %v35 */
 	btrq	$63, %r8                /* ((a[3]..).low..).low rest, reached = x.split(255) */
 	subq	%rcx, %r10              /* a[0]..               return rest - pick(reached, 0, 19) */
 	sbbq	$0, %r11                /* a[1].. */
 	sbbq	$0, %r9                 /* a[2].. */
 	sbbq	$0, %r8                 /* ((a[3]..).low..).low.. */
-	orq	%r11, %r10              /*                      return reduced(difference(a, b)).is_zero() */
-	orq	%r9, %r10
-	orq	%r8, %r10
+	orq	%r11, %r10              /* a[0]..               return reduced(difference(a, b)).is_zero() */
+	orq	%r9, %r10               /* a[0].. */
+	orq	%r8, %r10               /* a[0].. */
 	negq	%r10
 	sbbq	$0, %rax                /* %v45 */
 	ret
@@ -1501,9 +1501,9 @@ SYMBOL(curve25519_4x64_absolute):
 	movq	24(%rsi), %r10          /* a[3] */
 	movq	8(%rsi), %r11           /* a[1] */
 	movq	16(%rsi), %r9           /* a[2] */
-	shrq	$63, %rax               /*                      rest, q = x.split(255) */
-	imulq	$19, %rax, %rax         /*                      return finished(rest + (19 * q + 19)) */
-	addq	$19, %rax               /* a[3].high.. */
+	shrq	$63, %rax               /* a[3].high            rest, q = x.split(255) */
+	imulq	$19, %rax, %rax         /* 19*a[3].high         return finished(rest + (19 * q + 19)) */
+	addq	$19, %rax               /* 19*a[3].high.. */
 	btrq	$63, %r10               /* a[3].low             rest, q = x.split(255) */
 	addq	(%rsi), %rax            /* a[0]..               return finished(rest + (19 * q + 19)) */
 	adcq	$0, %r11                /* a[1].. */
@@ -1511,23 +1511,23 @@ SYMBOL(curve25519_4x64_absolute):
 	adcq	$0, %r10                /* a[3].low.. */
 	btq	$63, %r10               /*                      return rest - pick(reached, 0, 19) */
 	cmc
-	sbbq	%r8, %r8
+	sbbq	%r8, %r8                /* %v15 */
 	andq	$19, %r8                /* %v16 */
 	btrq	$63, %r10               /* (a[3].low..).low     rest, reached = x.split(255) */
 	subq	%r8, %rax               /* a[0]..               return rest - pick(reached, 0, 19) */
 	sbbq	$0, %r11                /* a[1].. */
 	sbbq	$0, %r9                 /* a[2].. */
 	sbbq	$0, %r10                /* (a[3].low..).low.. */
-	movq	$-19, %r8
+	movq	$-19, %r8               /* 0xffffffffffffffed */
 	subq	%rax, %r8               /* a[0]..               return pick(x.split(1)[0], P - x, x) */
-	movq	$-1, %rcx
+	movq	$-1, %rcx               /* 0xffffffffffffffff */
 	sbbq	%r11, %rcx              /* a[1].. */
-	movq	$-1, %rdx
+	movq	$-1, %rdx               /* 0xffffffffffffffff */
 	sbbq	%r9, %rdx               /* a[2].. */
-	movabsq	$0x7fffffffffffffff, %rsi
+	movabsq	$0x7fffffffffffffff, %rsi /* 0x7fffffffffffffff */
 	sbbq	%r10, %rsi              /* (a[3].low..).low.. */
 	movq	%rax, %rbx              /* a[0].. */
-	andq	$1, %rbx
+	andq	$1, %rbx                /* (a[0]..).low */
 	negq	%rbx
 	cmovcq	%r8, %rax               /* %v31 */
 	cmovcq	%rcx, %r11              /* %v32 */
@@ -1564,7 +1564,7 @@ SYMBOL(curve25519_4x64_either):
 	.cfi_startproc
 	endbr64
 	negq	%rdi                    /*                      return pick(x, 1, y) */
-	movl	$1, %eax
+	movl	$1, %eax                /* 1 */
 	cmovcq	%rax, %rsi              /* %v4 */
 	movq	%rsi, %rax              /* %v4 */
 	ret

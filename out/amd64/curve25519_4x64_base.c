@@ -222,13 +222,13 @@ void curve25519_4x64_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[
     const uint64_t a0b2lo5 = add_carry(a0b2lo4, (uint64_t)t19, c26, &c27);
     uint64_t c28;
     const uint64_t a0b3lo7 = add_carry(a0b3lo6, (uint64_t)t20, c27, &c28);
-    const uint64_t a3b3hihi = (uint64_t)(t20 >> 64) + 0 + c28;
+    const uint64_t w1 = (uint64_t)(t20 >> 64) + 0 + c28;
     const uint64_t a0b3lolow = a0b3lo7 & UINT64_C(0x7fffffffffffffff);
-    const uint64_t a0b3lohigh = (a3b3hihi << 1) | (a0b3lo7 >> 63);
+    const uint64_t a0b3lohigh = (w1 << 1) | (a0b3lo7 >> 63);
     /* return rest + (19 * q + late) */
-    const uint64_t w1 = a0b3lohigh * 19;
+    const uint64_t w2 = a0b3lohigh * 19;
     uint64_t c29;
-    const uint64_t a0b0lo2 = add_carry(a0b0lo, w1, 0, &c29);
+    const uint64_t a0b0lo2 = add_carry(a0b0lo, w2, 0, &c29);
     uint64_t c30;
     const uint64_t a0b1lo4 = add_carry(a0b1lo3, (uint64_t)(t17 >> 64), c29, &c30);
     uint64_t c31;
@@ -338,14 +338,14 @@ void curve25519_4x64_mul_canon(uint64_t out[4], const uint64_t a[4], const uint6
     const uint64_t a0b2lo5 = add_carry(a0b2lo4, (uint64_t)t19, c26, &c27);
     uint64_t c28;
     const uint64_t a0b3lo7 = add_carry(a0b3lo6, (uint64_t)t20, c27, &c28);
-    const uint64_t a3b3hihi = (uint64_t)(t20 >> 64) + 0 + c28;
+    const uint64_t w1 = (uint64_t)(t20 >> 64) + 0 + c28;
     const uint64_t a0b3lolow = a0b3lo7 & UINT64_C(0x7fffffffffffffff);
-    const uint64_t a0b3lohigh = (a3b3hihi << 1) | (a0b3lo7 >> 63);
+    const uint64_t a0b3lohigh = (w1 << 1) | (a0b3lo7 >> 63);
     /* return finished(rest + (19 * q + 19 + late)) */
-    const uint64_t w1 = a0b3lohigh * 19;
-    const uint64_t w2 = w1 + 19;
+    const uint64_t w2 = a0b3lohigh * 19;
+    const uint64_t w3 = w2 + 19;
     uint64_t c29;
-    const uint64_t a0b0lo2 = add_carry(a0b0lo, w2, 0, &c29);
+    const uint64_t a0b0lo2 = add_carry(a0b0lo, w3, 0, &c29);
     uint64_t c30;
     const uint64_t a0b1lo4 = add_carry(a0b1lo3, (uint64_t)(t17 >> 64), c29, &c30);
     uint64_t c31;
@@ -357,10 +357,10 @@ void curve25519_4x64_mul_canon(uint64_t out[4], const uint64_t a[4], const uint6
     /* return rest - pick(reached, 0, 19) */
     const uint64_t c32 = is_nonzero(a0b3lolowhigh);
     const uint64_t c33 = 1 - c32;
-    const uint64_t w3 = mask_of(c33);
-    const uint64_t w4 = w3 & 19;
+    const uint64_t w4 = mask_of(c33);
+    const uint64_t w5 = w4 & 19;
     uint64_t c34;
-    const uint64_t a0b0lo3 = sub_borrow(a0b0lo2, w4, 0, &c34);
+    const uint64_t a0b0lo3 = sub_borrow(a0b0lo2, w5, 0, &c34);
     uint64_t c35;
     const uint64_t a0b1lo5 = sub_borrow(a0b1lo4, 0, c34, &c35);
     uint64_t c36;
@@ -445,13 +445,13 @@ void curve25519_4x64_sqr(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0a2lo4 = add_carry(a0a2lo3, (uint64_t)t13, c20, &c21);
     uint64_t c22;
     const uint64_t a1a2lo5 = add_carry(a1a2lo4, (uint64_t)t14, c21, &c22);
-    const uint64_t a3a3hihi = (uint64_t)(t14 >> 64) + 0 + c22;
+    const uint64_t w1 = (uint64_t)(t14 >> 64) + 0 + c22;
     const uint64_t a1a2lolow = a1a2lo5 & UINT64_C(0x7fffffffffffffff);
-    const uint64_t a1a2lohigh = (a3a3hihi << 1) | (a1a2lo5 >> 63);
+    const uint64_t a1a2lohigh = (w1 << 1) | (a1a2lo5 >> 63);
     /* return rest + (19 * q + late) */
-    const uint64_t w1 = a1a2lohigh * 19;
+    const uint64_t w2 = a1a2lohigh * 19;
     uint64_t c23;
-    const uint64_t a0a0lo2 = add_carry(a0a0lo, w1, 0, &c23);
+    const uint64_t a0a0lo2 = add_carry(a0a0lo, w2, 0, &c23);
     uint64_t c24;
     const uint64_t a0a1lo5 = add_carry(a0a1lo4, (uint64_t)(t11 >> 64), c23, &c24);
     uint64_t c25;
@@ -536,14 +536,14 @@ void curve25519_4x64_sqr_canon(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0a2lo4 = add_carry(a0a2lo3, (uint64_t)t13, c20, &c21);
     uint64_t c22;
     const uint64_t a1a2lo5 = add_carry(a1a2lo4, (uint64_t)t14, c21, &c22);
-    const uint64_t a3a3hihi = (uint64_t)(t14 >> 64) + 0 + c22;
+    const uint64_t w1 = (uint64_t)(t14 >> 64) + 0 + c22;
     const uint64_t a1a2lolow = a1a2lo5 & UINT64_C(0x7fffffffffffffff);
-    const uint64_t a1a2lohigh = (a3a3hihi << 1) | (a1a2lo5 >> 63);
+    const uint64_t a1a2lohigh = (w1 << 1) | (a1a2lo5 >> 63);
     /* return finished(rest + (19 * q + 19 + late)) */
-    const uint64_t w1 = a1a2lohigh * 19;
-    const uint64_t w2 = w1 + 19;
+    const uint64_t w2 = a1a2lohigh * 19;
+    const uint64_t w3 = w2 + 19;
     uint64_t c23;
-    const uint64_t a0a0lo2 = add_carry(a0a0lo, w2, 0, &c23);
+    const uint64_t a0a0lo2 = add_carry(a0a0lo, w3, 0, &c23);
     uint64_t c24;
     const uint64_t a0a1lo5 = add_carry(a0a1lo4, (uint64_t)(t11 >> 64), c23, &c24);
     uint64_t c25;
@@ -555,10 +555,10 @@ void curve25519_4x64_sqr_canon(uint64_t out[4], const uint64_t a[4])
     /* return rest - pick(reached, 0, 19) */
     const uint64_t c26 = is_nonzero(a1a2lolowhigh);
     const uint64_t c27 = 1 - c26;
-    const uint64_t w3 = mask_of(c27);
-    const uint64_t w4 = w3 & 19;
+    const uint64_t w4 = mask_of(c27);
+    const uint64_t w5 = w4 & 19;
     uint64_t c28;
-    const uint64_t a0a0lo3 = sub_borrow(a0a0lo2, w4, 0, &c28);
+    const uint64_t a0a0lo3 = sub_borrow(a0a0lo2, w5, 0, &c28);
     uint64_t c29;
     const uint64_t a0a1lo6 = sub_borrow(a0a1lo5, 0, c28, &c29);
     uint64_t c30;
@@ -655,13 +655,13 @@ void curve25519_4x64_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t s0s2lo4 = add_carry(s0s2lo3, (uint64_t)t13, c20, &c21);
             uint64_t c22;
             const uint64_t s1s2lo5 = add_carry(s1s2lo4, (uint64_t)t14, c21, &c22);
-            const uint64_t s3s3hihi = (uint64_t)(t14 >> 64) + 0 + c22;
+            const uint64_t w1 = (uint64_t)(t14 >> 64) + 0 + c22;
             const uint64_t s1s2lolow = s1s2lo5 & UINT64_C(0x7fffffffffffffff);
-            const uint64_t s1s2lohigh = (s3s3hihi << 1) | (s1s2lo5 >> 63);
+            const uint64_t s1s2lohigh = (w1 << 1) | (s1s2lo5 >> 63);
             /* return rest + (19 * q + late) */
-            const uint64_t w1 = s1s2lohigh * 19;
+            const uint64_t w2 = s1s2lohigh * 19;
             uint64_t c23;
-            const uint64_t s0s0lo2 = add_carry(s0s0lo, w1, 0, &c23);
+            const uint64_t s0s0lo2 = add_carry(s0s0lo, w2, 0, &c23);
             uint64_t c24;
             const uint64_t s0s1lo5 = add_carry(s0s1lo4, (uint64_t)(t11 >> 64), c23, &c24);
             uint64_t c25;
@@ -745,9 +745,9 @@ void curve25519_4x64_add(uint64_t out[4], const uint64_t a[4], const uint64_t b[
     const uint64_t a3low = a3_2 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a3high = (c4 << 1) | (a3_2 >> 63);
     /* return rest + 19 * q */
-    const uint64_t a3high2 = a3high * 19;
+    const uint64_t w1 = a3high * 19;
     uint64_t c5;
-    const uint64_t a0_3 = add_carry(a0_2, a3high2, 0, &c5);
+    const uint64_t a0_3 = add_carry(a0_2, w1, 0, &c5);
     uint64_t c6;
     const uint64_t a1_3 = add_carry(a1_2, 0, c5, &c6);
     uint64_t c7;
@@ -787,9 +787,9 @@ void curve25519_4x64_sub(uint64_t out[4], const uint64_t a[4], const uint64_t b[
     /* return x + (times << 255) - 19 * times */
     const uint64_t a3high3 = a3high2 << 63;
     const uint64_t a3_3 = a3_2 + a3high3;
-    const uint64_t a3high4 = a3high2 * 19;
+    const uint64_t w2 = a3high2 * 19;
     uint64_t c5;
-    const uint64_t a0_3 = sub_borrow(a0_2, a3high4, 0, &c5);
+    const uint64_t a0_3 = sub_borrow(a0_2, w2, 0, &c5);
     uint64_t c6;
     const uint64_t a1_3 = sub_borrow(a1_2, 0, c5, &c6);
     uint64_t c7;
@@ -847,10 +847,10 @@ void curve25519_4x64_canon(uint64_t out[4], const uint64_t a[4])
     const uint64_t a3low = a3 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a3high = a3 >> 63;
     /* return finished(rest + (19 * q + 19)) */
-    const uint64_t a3high2 = a3high * 19;
-    const uint64_t a3high3 = a3high2 + 19;
+    const uint64_t w1 = a3high * 19;
+    const uint64_t w2 = w1 + 19;
     uint64_t c1;
-    const uint64_t a0_2 = add_carry(a0, a3high3, 0, &c1);
+    const uint64_t a0_2 = add_carry(a0, w2, 0, &c1);
     uint64_t c2;
     const uint64_t a1_2 = add_carry(a1, 0, c1, &c2);
     uint64_t c3;
@@ -862,10 +862,10 @@ void curve25519_4x64_canon(uint64_t out[4], const uint64_t a[4])
     /* return rest - pick(reached, 0, 19) */
     const uint64_t c4 = is_nonzero(a3lowhigh);
     const uint64_t c5 = 1 - c4;
-    const uint64_t w1 = mask_of(c5);
-    const uint64_t w2 = w1 & 19;
+    const uint64_t w3 = mask_of(c5);
+    const uint64_t w4 = w3 & 19;
     uint64_t c6;
-    const uint64_t a0_3 = sub_borrow(a0_2, w2, 0, &c6);
+    const uint64_t a0_3 = sub_borrow(a0_2, w4, 0, &c6);
     uint64_t c7;
     const uint64_t a1_3 = sub_borrow(a1_2, 0, c6, &c7);
     uint64_t c8;
@@ -889,10 +889,10 @@ void curve25519_4x64_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a3low = a3 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a3high = a3 >> 63;
     /* return finished(rest + (19 * q + 19)) */
-    const uint64_t a3high2 = a3high * 19;
-    const uint64_t a3high3 = a3high2 + 19;
+    const uint64_t w1 = a3high * 19;
+    const uint64_t w2 = w1 + 19;
     uint64_t c1;
-    const uint64_t a0_2 = add_carry(a0, a3high3, 0, &c1);
+    const uint64_t a0_2 = add_carry(a0, w2, 0, &c1);
     uint64_t c2;
     const uint64_t a1_2 = add_carry(a1, 0, c1, &c2);
     uint64_t c3;
@@ -904,10 +904,10 @@ void curve25519_4x64_to_bytes(uint8_t out[32], const uint64_t a[4])
     /* return rest - pick(reached, 0, 19) */
     const uint64_t c4 = is_nonzero(a3lowhigh);
     const uint64_t c5 = 1 - c4;
-    const uint64_t w1 = mask_of(c5);
-    const uint64_t w2 = w1 & 19;
+    const uint64_t w3 = mask_of(c5);
+    const uint64_t w4 = w3 & 19;
     uint64_t c6;
-    const uint64_t a0_3 = sub_borrow(a0_2, w2, 0, &c6);
+    const uint64_t a0_3 = sub_borrow(a0_2, w4, 0, &c6);
     uint64_t c7;
     const uint64_t a1_3 = sub_borrow(a1_2, 0, c6, &c7);
     uint64_t c8;
@@ -1195,10 +1195,10 @@ uint64_t curve25519_4x64_is_zero(const uint64_t a[4])
     const uint64_t a3low = a3 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a3high = a3 >> 63;
     /* return finished(rest + (19 * q + 19)) */
-    const uint64_t a3high2 = a3high * 19;
-    const uint64_t a3high3 = a3high2 + 19;
+    const uint64_t w1 = a3high * 19;
+    const uint64_t w2 = w1 + 19;
     uint64_t c1;
-    const uint64_t a0_2 = add_carry(a0, a3high3, 0, &c1);
+    const uint64_t a0_2 = add_carry(a0, w2, 0, &c1);
     uint64_t c2;
     const uint64_t a1_2 = add_carry(a1, 0, c1, &c2);
     uint64_t c3;
@@ -1210,10 +1210,10 @@ uint64_t curve25519_4x64_is_zero(const uint64_t a[4])
     /* return rest - pick(reached, 0, 19) */
     const uint64_t c4 = is_nonzero(a3lowhigh);
     const uint64_t c5 = 1 - c4;
-    const uint64_t w1 = mask_of(c5);
-    const uint64_t w2 = w1 & 19;
+    const uint64_t w3 = mask_of(c5);
+    const uint64_t w4 = w3 & 19;
     uint64_t c6;
-    const uint64_t a0_3 = sub_borrow(a0_2, w2, 0, &c6);
+    const uint64_t a0_3 = sub_borrow(a0_2, w4, 0, &c6);
     uint64_t c7;
     const uint64_t a1_3 = sub_borrow(a1_2, 0, c6, &c7);
     uint64_t c8;
@@ -1256,9 +1256,9 @@ uint64_t curve25519_4x64_equal(const uint64_t a[4], const uint64_t b[4])
     /* return x + (times << 255) - 19 * times */
     const uint64_t a3high3 = a3high2 << 63;
     const uint64_t a3_3 = a3_2 + a3high3;
-    const uint64_t a3high4 = a3high2 * 19;
+    const uint64_t w2 = a3high2 * 19;
     uint64_t c5;
-    const uint64_t a0_3 = sub_borrow(a0_2, a3high4, 0, &c5);
+    const uint64_t a0_3 = sub_borrow(a0_2, w2, 0, &c5);
     uint64_t c6;
     const uint64_t a1_3 = sub_borrow(a1_2, 0, c5, &c6);
     uint64_t c7;
@@ -1266,12 +1266,12 @@ uint64_t curve25519_4x64_equal(const uint64_t a[4], const uint64_t b[4])
     const uint64_t a3_4 = a3_3 - 0 - c7;
     /* rest, q = x.split(255) */
     const uint64_t a3low = a3_4 & UINT64_C(0x7fffffffffffffff);
-    const uint64_t a3high5 = a3_4 >> 63;
+    const uint64_t a3high4 = a3_4 >> 63;
     /* return finished(rest + (19 * q + 19)) */
-    const uint64_t a3high6 = a3high5 * 19;
-    const uint64_t a3high7 = a3high6 + 19;
+    const uint64_t w3 = a3high4 * 19;
+    const uint64_t w4 = w3 + 19;
     uint64_t c8;
-    const uint64_t a0_4 = add_carry(a0_3, a3high7, 0, &c8);
+    const uint64_t a0_4 = add_carry(a0_3, w4, 0, &c8);
     uint64_t c9;
     const uint64_t a1_4 = add_carry(a1_3, 0, c8, &c9);
     uint64_t c10;
@@ -1283,10 +1283,10 @@ uint64_t curve25519_4x64_equal(const uint64_t a[4], const uint64_t b[4])
     /* return rest - pick(reached, 0, 19) */
     const uint64_t c11 = is_nonzero(a3lowhigh);
     const uint64_t c12 = 1 - c11;
-    const uint64_t w2 = mask_of(c12);
-    const uint64_t w3 = w2 & 19;
+    const uint64_t w5 = mask_of(c12);
+    const uint64_t w6 = w5 & 19;
     uint64_t c13;
-    const uint64_t a0_5 = sub_borrow(a0_4, w3, 0, &c13);
+    const uint64_t a0_5 = sub_borrow(a0_4, w6, 0, &c13);
     uint64_t c14;
     const uint64_t a1_5 = sub_borrow(a1_4, 0, c13, &c14);
     uint64_t c15;
@@ -1350,10 +1350,10 @@ void curve25519_4x64_absolute(uint64_t out[4], const uint64_t a[4])
     const uint64_t a3low = a3 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a3high = a3 >> 63;
     /* return finished(rest + (19 * q + 19)) */
-    const uint64_t a3high2 = a3high * 19;
-    const uint64_t a3high3 = a3high2 + 19;
+    const uint64_t w1 = a3high * 19;
+    const uint64_t w2 = w1 + 19;
     uint64_t c1;
-    const uint64_t a0_2 = add_carry(a0, a3high3, 0, &c1);
+    const uint64_t a0_2 = add_carry(a0, w2, 0, &c1);
     uint64_t c2;
     const uint64_t a1_2 = add_carry(a1, 0, c1, &c2);
     uint64_t c3;
@@ -1365,10 +1365,10 @@ void curve25519_4x64_absolute(uint64_t out[4], const uint64_t a[4])
     /* return rest - pick(reached, 0, 19) */
     const uint64_t c4 = is_nonzero(a3lowhigh);
     const uint64_t c5 = 1 - c4;
-    const uint64_t w1 = mask_of(c5);
-    const uint64_t w2 = w1 & 19;
+    const uint64_t w3 = mask_of(c5);
+    const uint64_t w4 = w3 & 19;
     uint64_t c6;
-    const uint64_t a0_3 = sub_borrow(a0_2, w2, 0, &c6);
+    const uint64_t a0_3 = sub_borrow(a0_2, w4, 0, &c6);
     uint64_t c7;
     const uint64_t a1_3 = sub_borrow(a1_2, 0, c6, &c7);
     uint64_t c8;
@@ -1384,14 +1384,14 @@ void curve25519_4x64_absolute(uint64_t out[4], const uint64_t a[4])
     const uint64_t a2_4 = sub_borrow(UINT64_C(0xffffffffffffffff), a2_3, c10, &c11);
     const uint64_t a3lowlow3 = UINT64_C(0x7fffffffffffffff) - a3lowlow2 - c11;
     const uint64_t c12 = is_nonzero(a0low);
-    const uint64_t w3 = select_word(c12, a0_4, a0_3);
-    const uint64_t w4 = select_word(c12, a1_4, a1_3);
-    const uint64_t w5 = select_word(c12, a2_4, a2_3);
-    const uint64_t w6 = select_word(c12, a3lowlow3, a3lowlow2);
-    out[0] = w3;
-    out[1] = w4;
-    out[2] = w5;
-    out[3] = w6;
+    const uint64_t w5 = select_word(c12, a0_4, a0_3);
+    const uint64_t w6 = select_word(c12, a1_4, a1_3);
+    const uint64_t w7 = select_word(c12, a2_4, a2_3);
+    const uint64_t w8 = select_word(c12, a3lowlow3, a3lowlow2);
+    out[0] = w5;
+    out[1] = w6;
+    out[2] = w7;
+    out[3] = w8;
 }
 
 /* 1 if one of the bits is. */
@@ -1681,29 +1681,29 @@ void curve25519_4x64_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[
     const uint64_t a3b3hi2 = a3b3hi + 0 + c24;
     /* lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
     uint64_t h17;
-    const uint64_t a0b3hilo = multiply(a0b3hi7, 38, &h17);
+    const uint64_t w1 = multiply(a0b3hi7, 38, &h17);
     uint64_t h18;
-    const uint64_t a1b3hilo = multiply(a1b3hi6, 38, &h18);
+    const uint64_t w2 = multiply(a1b3hi6, 38, &h18);
     uint64_t h19;
-    const uint64_t a2b3hilo = multiply(a2b3hi4, 38, &h19);
+    const uint64_t w3 = multiply(a2b3hi4, 38, &h19);
     uint64_t h20;
-    const uint64_t a3b3hilo = multiply(a3b3hi2, 38, &h20);
+    const uint64_t w4 = multiply(a3b3hi2, 38, &h20);
     /* rest, q = (low + number([*lows, highs[3]])).split(255) */
     uint64_t c25;
-    const uint64_t a0b0lo2 = add_carry(a0b0lo, a0b3hilo, 0, &c25);
+    const uint64_t a0b0lo2 = add_carry(a0b0lo, w1, 0, &c25);
     uint64_t c26;
-    const uint64_t a0b1lo4 = add_carry(a0b1lo3, a1b3hilo, c25, &c26);
+    const uint64_t a0b1lo4 = add_carry(a0b1lo3, w2, c25, &c26);
     uint64_t c27;
-    const uint64_t a0b2lo6 = add_carry(a0b2lo5, a2b3hilo, c26, &c27);
+    const uint64_t a0b2lo6 = add_carry(a0b2lo5, w3, c26, &c27);
     uint64_t c28;
-    const uint64_t a0b3lo8 = add_carry(a0b3lo7, a3b3hilo, c27, &c28);
-    const uint64_t a3b3hihi = h20 + 0 + c28;
+    const uint64_t a0b3lo8 = add_carry(a0b3lo7, w4, c27, &c28);
+    const uint64_t w5 = h20 + 0 + c28;
     const uint64_t a0b3lolow = a0b3lo8 & UINT64_C(0x7fffffffffffffff);
-    const uint64_t a0b3lohigh = (a3b3hihi << 1) | (a0b3lo8 >> 63);
+    const uint64_t a0b3lohigh = (w5 << 1) | (a0b3lo8 >> 63);
     /* return rest + (19 * q + late) */
-    const uint64_t w1 = a0b3lohigh * 19;
+    const uint64_t w6 = a0b3lohigh * 19;
     uint64_t c29;
-    const uint64_t a0b0lo3 = add_carry(a0b0lo2, w1, 0, &c29);
+    const uint64_t a0b0lo3 = add_carry(a0b0lo2, w6, 0, &c29);
     uint64_t c30;
     const uint64_t a0b1lo5 = add_carry(a0b1lo4, h17, c29, &c30);
     uint64_t c31;
@@ -1817,30 +1817,30 @@ void curve25519_4x64_mul_canon(uint64_t out[4], const uint64_t a[4], const uint6
     const uint64_t a3b3hi2 = a3b3hi + 0 + c24;
     /* lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
     uint64_t h17;
-    const uint64_t a0b3hilo = multiply(a0b3hi7, 38, &h17);
+    const uint64_t w1 = multiply(a0b3hi7, 38, &h17);
     uint64_t h18;
-    const uint64_t a1b3hilo = multiply(a1b3hi6, 38, &h18);
+    const uint64_t w2 = multiply(a1b3hi6, 38, &h18);
     uint64_t h19;
-    const uint64_t a2b3hilo = multiply(a2b3hi4, 38, &h19);
+    const uint64_t w3 = multiply(a2b3hi4, 38, &h19);
     uint64_t h20;
-    const uint64_t a3b3hilo = multiply(a3b3hi2, 38, &h20);
+    const uint64_t w4 = multiply(a3b3hi2, 38, &h20);
     /* rest, q = (low + number([*lows, highs[3]])).split(255) */
     uint64_t c25;
-    const uint64_t a0b0lo2 = add_carry(a0b0lo, a0b3hilo, 0, &c25);
+    const uint64_t a0b0lo2 = add_carry(a0b0lo, w1, 0, &c25);
     uint64_t c26;
-    const uint64_t a0b1lo4 = add_carry(a0b1lo3, a1b3hilo, c25, &c26);
+    const uint64_t a0b1lo4 = add_carry(a0b1lo3, w2, c25, &c26);
     uint64_t c27;
-    const uint64_t a0b2lo6 = add_carry(a0b2lo5, a2b3hilo, c26, &c27);
+    const uint64_t a0b2lo6 = add_carry(a0b2lo5, w3, c26, &c27);
     uint64_t c28;
-    const uint64_t a0b3lo8 = add_carry(a0b3lo7, a3b3hilo, c27, &c28);
-    const uint64_t a3b3hihi = h20 + 0 + c28;
+    const uint64_t a0b3lo8 = add_carry(a0b3lo7, w4, c27, &c28);
+    const uint64_t w5 = h20 + 0 + c28;
     const uint64_t a0b3lolow = a0b3lo8 & UINT64_C(0x7fffffffffffffff);
-    const uint64_t a0b3lohigh = (a3b3hihi << 1) | (a0b3lo8 >> 63);
+    const uint64_t a0b3lohigh = (w5 << 1) | (a0b3lo8 >> 63);
     /* return finished(rest + (19 * q + 19 + late)) */
-    const uint64_t w1 = a0b3lohigh * 19;
-    const uint64_t w2 = w1 + 19;
+    const uint64_t w6 = a0b3lohigh * 19;
+    const uint64_t w7 = w6 + 19;
     uint64_t c29;
-    const uint64_t a0b0lo3 = add_carry(a0b0lo2, w2, 0, &c29);
+    const uint64_t a0b0lo3 = add_carry(a0b0lo2, w7, 0, &c29);
     uint64_t c30;
     const uint64_t a0b1lo5 = add_carry(a0b1lo4, h17, c29, &c30);
     uint64_t c31;
@@ -1852,10 +1852,10 @@ void curve25519_4x64_mul_canon(uint64_t out[4], const uint64_t a[4], const uint6
     /* return rest - pick(reached, 0, 19) */
     const uint64_t c32 = is_nonzero(a0b3lolowhigh);
     const uint64_t c33 = 1 - c32;
-    const uint64_t w3 = mask_of(c33);
-    const uint64_t w4 = w3 & 19;
+    const uint64_t w8 = mask_of(c33);
+    const uint64_t w9 = w8 & 19;
     uint64_t c34;
-    const uint64_t a0b0lo4 = sub_borrow(a0b0lo3, w4, 0, &c34);
+    const uint64_t a0b0lo4 = sub_borrow(a0b0lo3, w9, 0, &c34);
     uint64_t c35;
     const uint64_t a0b1lo6 = sub_borrow(a0b1lo5, 0, c34, &c35);
     uint64_t c36;
@@ -1937,29 +1937,29 @@ void curve25519_4x64_sqr(uint64_t out[4], const uint64_t a[4])
     const uint64_t a3a3hi = c12 + h10 + c18;
     /* lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
     uint64_t h11;
-    const uint64_t a1a2hilo = multiply(a1a2hi4, 38, &h11);
+    const uint64_t w1 = multiply(a1a2hi4, 38, &h11);
     uint64_t h12;
-    const uint64_t a1a3hilo = multiply(a1a3hi4, 38, &h12);
+    const uint64_t w2 = multiply(a1a3hi4, 38, &h12);
     uint64_t h13;
-    const uint64_t a2a3hilo = multiply(a2a3hi3, 38, &h13);
+    const uint64_t w3 = multiply(a2a3hi3, 38, &h13);
     uint64_t h14;
-    const uint64_t a3a3hilo = multiply(a3a3hi, 38, &h14);
+    const uint64_t w4 = multiply(a3a3hi, 38, &h14);
     /* rest, q = (low + number([*lows, highs[3]])).split(255) */
     uint64_t c19;
-    const uint64_t a0a0lo2 = add_carry(a0a0lo, a1a2hilo, 0, &c19);
+    const uint64_t a0a0lo2 = add_carry(a0a0lo, w1, 0, &c19);
     uint64_t c20;
-    const uint64_t a0a1lo4 = add_carry(a0a1lo3, a1a3hilo, c19, &c20);
+    const uint64_t a0a1lo4 = add_carry(a0a1lo3, w2, c19, &c20);
     uint64_t c21;
-    const uint64_t a0a2lo5 = add_carry(a0a2lo4, a2a3hilo, c20, &c21);
+    const uint64_t a0a2lo5 = add_carry(a0a2lo4, w3, c20, &c21);
     uint64_t c22;
-    const uint64_t a1a2lo6 = add_carry(a1a2lo5, a3a3hilo, c21, &c22);
-    const uint64_t a3a3hihi = h14 + 0 + c22;
+    const uint64_t a1a2lo6 = add_carry(a1a2lo5, w4, c21, &c22);
+    const uint64_t w5 = h14 + 0 + c22;
     const uint64_t a1a2lolow = a1a2lo6 & UINT64_C(0x7fffffffffffffff);
-    const uint64_t a1a2lohigh = (a3a3hihi << 1) | (a1a2lo6 >> 63);
+    const uint64_t a1a2lohigh = (w5 << 1) | (a1a2lo6 >> 63);
     /* return rest + (19 * q + late) */
-    const uint64_t w1 = a1a2lohigh * 19;
+    const uint64_t w6 = a1a2lohigh * 19;
     uint64_t c23;
-    const uint64_t a0a0lo3 = add_carry(a0a0lo2, w1, 0, &c23);
+    const uint64_t a0a0lo3 = add_carry(a0a0lo2, w6, 0, &c23);
     uint64_t c24;
     const uint64_t a0a1lo5 = add_carry(a0a1lo4, h11, c23, &c24);
     uint64_t c25;
@@ -2041,30 +2041,30 @@ void curve25519_4x64_sqr_canon(uint64_t out[4], const uint64_t a[4])
     const uint64_t a3a3hi = c12 + h10 + c18;
     /* lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
     uint64_t h11;
-    const uint64_t a1a2hilo = multiply(a1a2hi4, 38, &h11);
+    const uint64_t w1 = multiply(a1a2hi4, 38, &h11);
     uint64_t h12;
-    const uint64_t a1a3hilo = multiply(a1a3hi4, 38, &h12);
+    const uint64_t w2 = multiply(a1a3hi4, 38, &h12);
     uint64_t h13;
-    const uint64_t a2a3hilo = multiply(a2a3hi3, 38, &h13);
+    const uint64_t w3 = multiply(a2a3hi3, 38, &h13);
     uint64_t h14;
-    const uint64_t a3a3hilo = multiply(a3a3hi, 38, &h14);
+    const uint64_t w4 = multiply(a3a3hi, 38, &h14);
     /* rest, q = (low + number([*lows, highs[3]])).split(255) */
     uint64_t c19;
-    const uint64_t a0a0lo2 = add_carry(a0a0lo, a1a2hilo, 0, &c19);
+    const uint64_t a0a0lo2 = add_carry(a0a0lo, w1, 0, &c19);
     uint64_t c20;
-    const uint64_t a0a1lo4 = add_carry(a0a1lo3, a1a3hilo, c19, &c20);
+    const uint64_t a0a1lo4 = add_carry(a0a1lo3, w2, c19, &c20);
     uint64_t c21;
-    const uint64_t a0a2lo5 = add_carry(a0a2lo4, a2a3hilo, c20, &c21);
+    const uint64_t a0a2lo5 = add_carry(a0a2lo4, w3, c20, &c21);
     uint64_t c22;
-    const uint64_t a1a2lo6 = add_carry(a1a2lo5, a3a3hilo, c21, &c22);
-    const uint64_t a3a3hihi = h14 + 0 + c22;
+    const uint64_t a1a2lo6 = add_carry(a1a2lo5, w4, c21, &c22);
+    const uint64_t w5 = h14 + 0 + c22;
     const uint64_t a1a2lolow = a1a2lo6 & UINT64_C(0x7fffffffffffffff);
-    const uint64_t a1a2lohigh = (a3a3hihi << 1) | (a1a2lo6 >> 63);
+    const uint64_t a1a2lohigh = (w5 << 1) | (a1a2lo6 >> 63);
     /* return finished(rest + (19 * q + 19 + late)) */
-    const uint64_t w1 = a1a2lohigh * 19;
-    const uint64_t w2 = w1 + 19;
+    const uint64_t w6 = a1a2lohigh * 19;
+    const uint64_t w7 = w6 + 19;
     uint64_t c23;
-    const uint64_t a0a0lo3 = add_carry(a0a0lo2, w2, 0, &c23);
+    const uint64_t a0a0lo3 = add_carry(a0a0lo2, w7, 0, &c23);
     uint64_t c24;
     const uint64_t a0a1lo5 = add_carry(a0a1lo4, h11, c23, &c24);
     uint64_t c25;
@@ -2076,10 +2076,10 @@ void curve25519_4x64_sqr_canon(uint64_t out[4], const uint64_t a[4])
     /* return rest - pick(reached, 0, 19) */
     const uint64_t c26 = is_nonzero(a1a2lolowhigh);
     const uint64_t c27 = 1 - c26;
-    const uint64_t w3 = mask_of(c27);
-    const uint64_t w4 = w3 & 19;
+    const uint64_t w8 = mask_of(c27);
+    const uint64_t w9 = w8 & 19;
     uint64_t c28;
-    const uint64_t a0a0lo4 = sub_borrow(a0a0lo3, w4, 0, &c28);
+    const uint64_t a0a0lo4 = sub_borrow(a0a0lo3, w9, 0, &c28);
     uint64_t c29;
     const uint64_t a0a1lo6 = sub_borrow(a0a1lo5, 0, c28, &c29);
     uint64_t c30;
@@ -2173,29 +2173,29 @@ void curve25519_4x64_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t s3s3hi = c12 + h10 + c18;
             /* lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
             uint64_t h11;
-            const uint64_t s1s2hilo = multiply(s1s2hi4, 38, &h11);
+            const uint64_t w1 = multiply(s1s2hi4, 38, &h11);
             uint64_t h12;
-            const uint64_t s1s3hilo = multiply(s1s3hi4, 38, &h12);
+            const uint64_t w2 = multiply(s1s3hi4, 38, &h12);
             uint64_t h13;
-            const uint64_t s2s3hilo = multiply(s2s3hi3, 38, &h13);
+            const uint64_t w3 = multiply(s2s3hi3, 38, &h13);
             uint64_t h14;
-            const uint64_t s3s3hilo = multiply(s3s3hi, 38, &h14);
+            const uint64_t w4 = multiply(s3s3hi, 38, &h14);
             /* rest, q = (low + number([*lows, highs[3]])).split(255) */
             uint64_t c19;
-            const uint64_t s0s0lo2 = add_carry(s0s0lo, s1s2hilo, 0, &c19);
+            const uint64_t s0s0lo2 = add_carry(s0s0lo, w1, 0, &c19);
             uint64_t c20;
-            const uint64_t s0s1lo4 = add_carry(s0s1lo3, s1s3hilo, c19, &c20);
+            const uint64_t s0s1lo4 = add_carry(s0s1lo3, w2, c19, &c20);
             uint64_t c21;
-            const uint64_t s0s2lo5 = add_carry(s0s2lo4, s2s3hilo, c20, &c21);
+            const uint64_t s0s2lo5 = add_carry(s0s2lo4, w3, c20, &c21);
             uint64_t c22;
-            const uint64_t s1s2lo6 = add_carry(s1s2lo5, s3s3hilo, c21, &c22);
-            const uint64_t s3s3hihi = h14 + 0 + c22;
+            const uint64_t s1s2lo6 = add_carry(s1s2lo5, w4, c21, &c22);
+            const uint64_t w5 = h14 + 0 + c22;
             const uint64_t s1s2lolow = s1s2lo6 & UINT64_C(0x7fffffffffffffff);
-            const uint64_t s1s2lohigh = (s3s3hihi << 1) | (s1s2lo6 >> 63);
+            const uint64_t s1s2lohigh = (w5 << 1) | (s1s2lo6 >> 63);
             /* return rest + (19 * q + late) */
-            const uint64_t w1 = s1s2lohigh * 19;
+            const uint64_t w6 = s1s2lohigh * 19;
             uint64_t c23;
-            const uint64_t s0s0lo3 = add_carry(s0s0lo2, w1, 0, &c23);
+            const uint64_t s0s0lo3 = add_carry(s0s0lo2, w6, 0, &c23);
             uint64_t c24;
             const uint64_t s0s1lo5 = add_carry(s0s1lo4, h11, c23, &c24);
             uint64_t c25;
@@ -2283,9 +2283,9 @@ void curve25519_4x64_add(uint64_t out[4], const uint64_t a[4], const uint64_t b[
     const uint64_t a3low = a3_2 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a3high = (c4 << 1) | (a3_2 >> 63);
     /* return rest + 19 * q */
-    const uint64_t a3high2 = a3high * 19;
+    const uint64_t w1 = a3high * 19;
     uint64_t c5;
-    const uint64_t a0_3 = add_carry(a0_2, a3high2, 0, &c5);
+    const uint64_t a0_3 = add_carry(a0_2, w1, 0, &c5);
     uint64_t c6;
     const uint64_t a1_3 = add_carry(a1_2, 0, c5, &c6);
     uint64_t c7;
@@ -2325,9 +2325,9 @@ void curve25519_4x64_sub(uint64_t out[4], const uint64_t a[4], const uint64_t b[
     /* return x + (times << 255) - 19 * times */
     const uint64_t a3high3 = a3high2 << 63;
     const uint64_t a3_3 = a3_2 + a3high3;
-    const uint64_t a3high4 = a3high2 * 19;
+    const uint64_t w2 = a3high2 * 19;
     uint64_t c5;
-    const uint64_t a0_3 = sub_borrow(a0_2, a3high4, 0, &c5);
+    const uint64_t a0_3 = sub_borrow(a0_2, w2, 0, &c5);
     uint64_t c6;
     const uint64_t a1_3 = sub_borrow(a1_2, 0, c5, &c6);
     uint64_t c7;
@@ -2385,10 +2385,10 @@ void curve25519_4x64_canon(uint64_t out[4], const uint64_t a[4])
     const uint64_t a3low = a3 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a3high = a3 >> 63;
     /* return finished(rest + (19 * q + 19)) */
-    const uint64_t a3high2 = a3high * 19;
-    const uint64_t a3high3 = a3high2 + 19;
+    const uint64_t w1 = a3high * 19;
+    const uint64_t w2 = w1 + 19;
     uint64_t c1;
-    const uint64_t a0_2 = add_carry(a0, a3high3, 0, &c1);
+    const uint64_t a0_2 = add_carry(a0, w2, 0, &c1);
     uint64_t c2;
     const uint64_t a1_2 = add_carry(a1, 0, c1, &c2);
     uint64_t c3;
@@ -2400,10 +2400,10 @@ void curve25519_4x64_canon(uint64_t out[4], const uint64_t a[4])
     /* return rest - pick(reached, 0, 19) */
     const uint64_t c4 = is_nonzero(a3lowhigh);
     const uint64_t c5 = 1 - c4;
-    const uint64_t w1 = mask_of(c5);
-    const uint64_t w2 = w1 & 19;
+    const uint64_t w3 = mask_of(c5);
+    const uint64_t w4 = w3 & 19;
     uint64_t c6;
-    const uint64_t a0_3 = sub_borrow(a0_2, w2, 0, &c6);
+    const uint64_t a0_3 = sub_borrow(a0_2, w4, 0, &c6);
     uint64_t c7;
     const uint64_t a1_3 = sub_borrow(a1_2, 0, c6, &c7);
     uint64_t c8;
@@ -2427,10 +2427,10 @@ void curve25519_4x64_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a3low = a3 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a3high = a3 >> 63;
     /* return finished(rest + (19 * q + 19)) */
-    const uint64_t a3high2 = a3high * 19;
-    const uint64_t a3high3 = a3high2 + 19;
+    const uint64_t w1 = a3high * 19;
+    const uint64_t w2 = w1 + 19;
     uint64_t c1;
-    const uint64_t a0_2 = add_carry(a0, a3high3, 0, &c1);
+    const uint64_t a0_2 = add_carry(a0, w2, 0, &c1);
     uint64_t c2;
     const uint64_t a1_2 = add_carry(a1, 0, c1, &c2);
     uint64_t c3;
@@ -2442,10 +2442,10 @@ void curve25519_4x64_to_bytes(uint8_t out[32], const uint64_t a[4])
     /* return rest - pick(reached, 0, 19) */
     const uint64_t c4 = is_nonzero(a3lowhigh);
     const uint64_t c5 = 1 - c4;
-    const uint64_t w1 = mask_of(c5);
-    const uint64_t w2 = w1 & 19;
+    const uint64_t w3 = mask_of(c5);
+    const uint64_t w4 = w3 & 19;
     uint64_t c6;
-    const uint64_t a0_3 = sub_borrow(a0_2, w2, 0, &c6);
+    const uint64_t a0_3 = sub_borrow(a0_2, w4, 0, &c6);
     uint64_t c7;
     const uint64_t a1_3 = sub_borrow(a1_2, 0, c6, &c7);
     uint64_t c8;
@@ -2733,10 +2733,10 @@ uint64_t curve25519_4x64_is_zero(const uint64_t a[4])
     const uint64_t a3low = a3 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a3high = a3 >> 63;
     /* return finished(rest + (19 * q + 19)) */
-    const uint64_t a3high2 = a3high * 19;
-    const uint64_t a3high3 = a3high2 + 19;
+    const uint64_t w1 = a3high * 19;
+    const uint64_t w2 = w1 + 19;
     uint64_t c1;
-    const uint64_t a0_2 = add_carry(a0, a3high3, 0, &c1);
+    const uint64_t a0_2 = add_carry(a0, w2, 0, &c1);
     uint64_t c2;
     const uint64_t a1_2 = add_carry(a1, 0, c1, &c2);
     uint64_t c3;
@@ -2748,10 +2748,10 @@ uint64_t curve25519_4x64_is_zero(const uint64_t a[4])
     /* return rest - pick(reached, 0, 19) */
     const uint64_t c4 = is_nonzero(a3lowhigh);
     const uint64_t c5 = 1 - c4;
-    const uint64_t w1 = mask_of(c5);
-    const uint64_t w2 = w1 & 19;
+    const uint64_t w3 = mask_of(c5);
+    const uint64_t w4 = w3 & 19;
     uint64_t c6;
-    const uint64_t a0_3 = sub_borrow(a0_2, w2, 0, &c6);
+    const uint64_t a0_3 = sub_borrow(a0_2, w4, 0, &c6);
     uint64_t c7;
     const uint64_t a1_3 = sub_borrow(a1_2, 0, c6, &c7);
     uint64_t c8;
@@ -2794,9 +2794,9 @@ uint64_t curve25519_4x64_equal(const uint64_t a[4], const uint64_t b[4])
     /* return x + (times << 255) - 19 * times */
     const uint64_t a3high3 = a3high2 << 63;
     const uint64_t a3_3 = a3_2 + a3high3;
-    const uint64_t a3high4 = a3high2 * 19;
+    const uint64_t w2 = a3high2 * 19;
     uint64_t c5;
-    const uint64_t a0_3 = sub_borrow(a0_2, a3high4, 0, &c5);
+    const uint64_t a0_3 = sub_borrow(a0_2, w2, 0, &c5);
     uint64_t c6;
     const uint64_t a1_3 = sub_borrow(a1_2, 0, c5, &c6);
     uint64_t c7;
@@ -2804,12 +2804,12 @@ uint64_t curve25519_4x64_equal(const uint64_t a[4], const uint64_t b[4])
     const uint64_t a3_4 = a3_3 - 0 - c7;
     /* rest, q = x.split(255) */
     const uint64_t a3low = a3_4 & UINT64_C(0x7fffffffffffffff);
-    const uint64_t a3high5 = a3_4 >> 63;
+    const uint64_t a3high4 = a3_4 >> 63;
     /* return finished(rest + (19 * q + 19)) */
-    const uint64_t a3high6 = a3high5 * 19;
-    const uint64_t a3high7 = a3high6 + 19;
+    const uint64_t w3 = a3high4 * 19;
+    const uint64_t w4 = w3 + 19;
     uint64_t c8;
-    const uint64_t a0_4 = add_carry(a0_3, a3high7, 0, &c8);
+    const uint64_t a0_4 = add_carry(a0_3, w4, 0, &c8);
     uint64_t c9;
     const uint64_t a1_4 = add_carry(a1_3, 0, c8, &c9);
     uint64_t c10;
@@ -2821,10 +2821,10 @@ uint64_t curve25519_4x64_equal(const uint64_t a[4], const uint64_t b[4])
     /* return rest - pick(reached, 0, 19) */
     const uint64_t c11 = is_nonzero(a3lowhigh);
     const uint64_t c12 = 1 - c11;
-    const uint64_t w2 = mask_of(c12);
-    const uint64_t w3 = w2 & 19;
+    const uint64_t w5 = mask_of(c12);
+    const uint64_t w6 = w5 & 19;
     uint64_t c13;
-    const uint64_t a0_5 = sub_borrow(a0_4, w3, 0, &c13);
+    const uint64_t a0_5 = sub_borrow(a0_4, w6, 0, &c13);
     uint64_t c14;
     const uint64_t a1_5 = sub_borrow(a1_4, 0, c13, &c14);
     uint64_t c15;
@@ -2888,10 +2888,10 @@ void curve25519_4x64_absolute(uint64_t out[4], const uint64_t a[4])
     const uint64_t a3low = a3 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a3high = a3 >> 63;
     /* return finished(rest + (19 * q + 19)) */
-    const uint64_t a3high2 = a3high * 19;
-    const uint64_t a3high3 = a3high2 + 19;
+    const uint64_t w1 = a3high * 19;
+    const uint64_t w2 = w1 + 19;
     uint64_t c1;
-    const uint64_t a0_2 = add_carry(a0, a3high3, 0, &c1);
+    const uint64_t a0_2 = add_carry(a0, w2, 0, &c1);
     uint64_t c2;
     const uint64_t a1_2 = add_carry(a1, 0, c1, &c2);
     uint64_t c3;
@@ -2903,10 +2903,10 @@ void curve25519_4x64_absolute(uint64_t out[4], const uint64_t a[4])
     /* return rest - pick(reached, 0, 19) */
     const uint64_t c4 = is_nonzero(a3lowhigh);
     const uint64_t c5 = 1 - c4;
-    const uint64_t w1 = mask_of(c5);
-    const uint64_t w2 = w1 & 19;
+    const uint64_t w3 = mask_of(c5);
+    const uint64_t w4 = w3 & 19;
     uint64_t c6;
-    const uint64_t a0_3 = sub_borrow(a0_2, w2, 0, &c6);
+    const uint64_t a0_3 = sub_borrow(a0_2, w4, 0, &c6);
     uint64_t c7;
     const uint64_t a1_3 = sub_borrow(a1_2, 0, c6, &c7);
     uint64_t c8;
@@ -2922,14 +2922,14 @@ void curve25519_4x64_absolute(uint64_t out[4], const uint64_t a[4])
     const uint64_t a2_4 = sub_borrow(UINT64_C(0xffffffffffffffff), a2_3, c10, &c11);
     const uint64_t a3lowlow3 = UINT64_C(0x7fffffffffffffff) - a3lowlow2 - c11;
     const uint64_t c12 = is_nonzero(a0low);
-    const uint64_t w3 = select_word(c12, a0_4, a0_3);
-    const uint64_t w4 = select_word(c12, a1_4, a1_3);
-    const uint64_t w5 = select_word(c12, a2_4, a2_3);
-    const uint64_t w6 = select_word(c12, a3lowlow3, a3lowlow2);
-    out[0] = w3;
-    out[1] = w4;
-    out[2] = w5;
-    out[3] = w6;
+    const uint64_t w5 = select_word(c12, a0_4, a0_3);
+    const uint64_t w6 = select_word(c12, a1_4, a1_3);
+    const uint64_t w7 = select_word(c12, a2_4, a2_3);
+    const uint64_t w8 = select_word(c12, a3lowlow3, a3lowlow2);
+    out[0] = w5;
+    out[1] = w6;
+    out[2] = w7;
+    out[3] = w8;
 }
 
 /* 1 if one of the bits is. */

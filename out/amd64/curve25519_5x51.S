@@ -71,17 +71,17 @@ SYMBOL(curve25519_5x51_carry):
 	shrxq	%rax, 8(%rsi), %r11     /* a[1].high */
 	shrxq	%rax, 16(%rsi), %r9     /* a[2].high */
 	shrxq	%rax, 24(%rsi), %r8     /* a[3].high */
-	shrxq	%rax, 32(%rsi), %rcx
-	imulq	$19, %rcx, %rcx         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, (%rsi), %rdx      /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%rax, 32(%rsi), %rcx    /* a[4].high */
+	imulq	$19, %rcx, %rcx         /* 19*a[4].high         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, (%rsi), %rdx      /* a[0].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rcx, %rdx              /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 8(%rsi), %rcx     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 8(%rsi), %rcx     /* a[1].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r10, %rcx              /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 16(%rsi), %r10    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 16(%rsi), %r10    /* a[2].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r11, %r10              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 24(%rsi), %r11    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 24(%rsi), %r11    /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r9, %r11               /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 32(%rsi), %rax    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 32(%rsi), %rax    /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %rax               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%rdx, (%rdi)
 	movq	%rcx, 8(%rdi)
@@ -141,74 +141,74 @@ SYMBOL(curve25519_5x51_mul):
 	mulxq	32(%rax), %r14, %r13    /* r13=a0b4.hi r14=a0b4.lo */
 	movq	8(%rsi), %rdx           /* a[1] */
 	movq	%rdi, (%rsp)            /* spill out */
-	mulxq	(%rax), %rdi, %r15      /* a1b0.hi */
+	mulxq	(%rax), %rdi, %r15      /* r15=a1b0.hi rdi=a1b0.lo */
 	addq	%rdi, %r8               /* a0b1.lo.. */
 	adcq	%r15, %r9               /* a0b1.hi.. */
-	mulxq	8(%rax), %r15, %rdi     /* a1b1.hi */
+	mulxq	8(%rax), %r15, %rdi     /* rdi=a1b1.hi r15=a1b1.lo */
 	addq	%r15, %rbx              /* a0b2.lo.. */
 	adcq	%rdi, %rcx              /* a0b2.hi.. */
-	mulxq	16(%rax), %r15, %rdi    /* a1b2.hi */
+	mulxq	16(%rax), %r15, %rdi    /* rdi=a1b2.hi r15=a1b2.lo */
 	addq	%r15, %r12              /* a0b3.lo.. */
 	adcq	%rdi, %rbp              /* a0b3.hi.. */
-	mulxq	24(%rax), %r15, %rdi    /* a1b3.hi */
+	mulxq	24(%rax), %r15, %rdi    /* rdi=a1b3.hi r15=a1b3.lo */
 	addq	%r15, %r14              /* a0b4.lo.. */
 	adcq	%rdi, %r13              /* a0b4.hi.. */
-	imulq	$19, %rdx, %rdx
-	mulxq	32(%rax), %rdi, %rdx    /* a1x19b4.hi */
+	imulq	$19, %rdx, %rdx         /* a1x19 */
+	mulxq	32(%rax), %rdi, %rdx    /* rdx=a1x19b4.hi rdi=a1x19b4.lo */
 	addq	%rdi, %r11              /* a0b0.lo.. */
 	adcq	%rdx, %r10              /* a0b0.hi.. */
 	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	(%rax), %r15, %rdi      /* a2b0.hi */
+	mulxq	(%rax), %r15, %rdi      /* rdi=a2b0.hi r15=a2b0.lo */
 	addq	%r15, %rbx              /* a0b2.lo.. */
 	adcq	%rdi, %rcx              /* a0b2.hi.. */
-	mulxq	8(%rax), %r15, %rdi     /* a2b1.hi */
+	mulxq	8(%rax), %r15, %rdi     /* rdi=a2b1.hi r15=a2b1.lo */
 	addq	%r15, %r12              /* a0b3.lo.. */
 	adcq	%rdi, %rbp              /* a0b3.hi.. */
-	mulxq	16(%rax), %r15, %rdi    /* a2b2.hi */
+	mulxq	16(%rax), %r15, %rdi    /* rdi=a2b2.hi r15=a2b2.lo */
 	addq	%r15, %r14              /* a0b4.lo.. */
 	adcq	%rdi, %r13              /* a0b4.hi.. */
 	imulq	$19, %rdx, %rdx         /* a2x19 */
-	mulxq	24(%rax), %r15, %rdi    /* a2x19b3.hi */
+	mulxq	24(%rax), %r15, %rdi    /* rdi=a2x19b3.hi r15=a2x19b3.lo */
 	addq	%r15, %r11              /* a0b0.lo.. */
 	adcq	%rdi, %r10              /* a0b0.hi.. */
-	mulxq	32(%rax), %rdi, %rdx    /* a2x19b4.hi */
+	mulxq	32(%rax), %rdi, %rdx    /* rdx=a2x19b4.hi rdi=a2x19b4.lo */
 	addq	%rdi, %r8               /* a0b1.lo.. */
 	adcq	%rdx, %r9               /* a0b1.hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	mulxq	(%rax), %r15, %rdi      /* a3b0.hi */
+	mulxq	(%rax), %r15, %rdi      /* rdi=a3b0.hi r15=a3b0.lo */
 	addq	%r15, %r12              /* a0b3.lo.. */
 	adcq	%rdi, %rbp              /* a0b3.hi.. */
-	mulxq	8(%rax), %r15, %rdi     /* a3b1.hi */
+	mulxq	8(%rax), %r15, %rdi     /* rdi=a3b1.hi r15=a3b1.lo */
 	addq	%r15, %r14              /* a0b4.lo.. */
 	adcq	%rdi, %r13              /* a0b4.hi.. */
 	imulq	$19, %rdx, %rdx         /* a3x19 */
-	mulxq	16(%rax), %r15, %rdi    /* a3x19b2.hi */
+	mulxq	16(%rax), %r15, %rdi    /* rdi=a3x19b2.hi r15=a3x19b2.lo */
 	addq	%r15, %r11              /* a0b0.lo.. */
 	adcq	%rdi, %r10              /* a0b0.hi.. */
-	mulxq	24(%rax), %r15, %rdi    /* a3x19b3.hi */
+	mulxq	24(%rax), %r15, %rdi    /* rdi=a3x19b3.hi r15=a3x19b3.lo */
 	addq	%r15, %r8               /* a0b1.lo.. */
 	adcq	%rdi, %r9               /* a0b1.hi.. */
-	mulxq	32(%rax), %rdi, %rdx    /* a3x19b4.hi */
+	mulxq	32(%rax), %rdi, %rdx    /* rdx=a3x19b4.hi rdi=a3x19b4.lo */
 	addq	%rdi, %rbx              /* a0b2.lo.. */
 	adcq	%rdx, %rcx              /* a0b2.hi.. */
 	movq	(%rax), %rdx            /* b[0] */
-	mulxq	32(%rsi), %rdi, %rdx    /* a4b0.hi */
+	mulxq	32(%rsi), %rdi, %rdx    /* rdx=a4b0.hi rdi=a4b0.lo */
 	addq	%rdi, %r14              /* a0b4.lo.. */
 	adcq	%rdx, %r13              /* a0b4.hi.. */
 	imulq	$19, 32(%rsi), %rdx     /* a4x19 */
-	mulxq	8(%rax), %rdi, %rsi     /* a4x19b1.hi */
+	mulxq	8(%rax), %rdi, %rsi     /* rsi=a4x19b1.hi rdi=a4x19b1.lo */
 	addq	%rdi, %r11              /* a0b0.lo.. */
 	adcq	%rsi, %r10              /* a0b0.hi.. */
-	mulxq	16(%rax), %rdi, %rsi    /* a4x19b2.hi */
+	mulxq	16(%rax), %rdi, %rsi    /* rsi=a4x19b2.hi rdi=a4x19b2.lo */
 	addq	%rdi, %r8               /* a0b1.lo.. */
 	adcq	%rsi, %r9               /* a0b1.hi.. */
 	shldq	$13, %r11, %r10         /* (a0b0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	mulxq	24(%rax), %rdi, %rsi    /* a4x19b3.hi           columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	mulxq	24(%rax), %rdi, %rsi    /* rsi=a4x19b3.hi rdi=a4x19b3.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
 	addq	%rdi, %rbx              /* a0b2.lo.. */
 	adcq	%rsi, %rcx              /* a0b2.hi.. */
 	shldq	$13, %r8, %r9           /* (a0b1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	shldq	$13, %rbx, %rcx         /* (a0b2.lo..).high */
-	mulxq	32(%rax), %rsi, %rdx    /* a4x19b4.hi           columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	mulxq	32(%rax), %rsi, %rdx    /* rdx=a4x19b4.hi rsi=a4x19b4.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
 	addq	%rsi, %r12              /* a0b3.lo.. */
 	adcq	%rdx, %rbp              /* a0b3.hi.. */
 	shldq	$13, %r14, %r13         /* (a0b4.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
@@ -218,9 +218,9 @@ SYMBOL(curve25519_5x51_mul):
 	shldq	$13, %r12, %rbp         /* (a0b3.lo..).high */
 	addq	%r10, %r8               /* (a0b1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rax, %rbx              /* (a0b2.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	imulq	$19, %r13, %r10         /* (a0b4.lo..).high     return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	imulq	$19, %r13, %r10         /* 19*(a0b4.lo..).high  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r9, %rbx               /* (a0b2.lo..).low.. */
-	andq	%rax, %r12              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rax, %r12              /* (a0b3.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rcx, %r12              /* (a0b3.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r10, %r11              /* (a0b0.lo..).low.. */
 	andq	%rax, %r14              /* (a0b4.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
@@ -237,7 +237,7 @@ SYMBOL(curve25519_5x51_mul):
 	addq	%rsi, %r8               /* ((a0b1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r9, %rbx               /* ((a0b2.lo..).low..).low.. */
 	imulq	$19, %r10, %r10         /* %v131 */
-	andq	%rax, %r12              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rax, %r12              /* ((a0b3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rcx, %r12              /* ((a0b3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r10, %r11              /* ((a0b0.lo..).low..).low.. */
 	andq	%rax, %r14              /* ((a0b4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
@@ -318,83 +318,83 @@ SYMBOL(curve25519_5x51_sqr):
 	mulxq	%rdx, %rdi, %r13        /* r13=a1a1.hi rdi=a1a1.lo */
 	movq	16(%rsi), %rdx          /* a[2] */
 	movq	%r11, 8(%rsp)           /* spill a0x2a1.hi */
-	mulxq	%r12, %r11, %r12        /* a0x2a2.hi */
+	mulxq	%r12, %r11, %r12        /* r12=a0x2a2.hi r11=a0x2a2.lo */
 	addq	%r11, %rdi              /* a1a1.lo.. */
 	movq	8(%rsi), %r11           /* a[1] */
 	adcq	%r12, %r13              /* a1a1.hi.. */
 	shlq	$1, %r11                /* a1x2 */
 	movq	%r13, 16(%rsp)          /* spill a1a1.hi.. */
-	mulxq	%r11, %r13, %r12        /* a1x2a2.hi */
+	mulxq	%r11, %r13, %r12        /* r12=a1x2a2.hi r13=a1x2a2.lo */
 	movq	24(%rsi), %rdx          /* a[3] */
 	addq	%r13, %rcx              /* a0x2a3.lo.. */
 	adcq	%r12, %r8               /* a0x2a3.hi.. */
-	mulxq	%r11, %r13, %r12        /* a1x2a3.hi */
+	mulxq	%r11, %r13, %r12        /* r12=a1x2a3.hi r13=a1x2a3.lo */
 	addq	%r13, %rbp              /* a0x2a4.lo.. */
 	adcq	%r12, %rbx              /* a0x2a4.hi.. */
 	imulq	$19, 32(%rsi), %r12     /* a4x19 */
 	movq	%r11, %rdx              /* a1x2 */
-	mulxq	%r12, %rdx, %r11        /* a1x2a4x19.hi */
+	mulxq	%r12, %rdx, %r11        /* r11=a1x2a4x19.hi rdx=a1x2a4x19.lo */
 	addq	%rdx, %r10              /* a0a0.lo.. */
 	movq	16(%rsi), %rdx          /* a[2] */
 	adcq	%r11, %rax              /* a0a0.hi.. */
-	mulxq	%rdx, %r13, %r11        /* a2a2.hi */
+	mulxq	%rdx, %r13, %r11        /* r11=a2a2.hi r13=a2a2.lo */
 	addq	%r13, %rbp              /* a0x2a4.lo.. */
 	adcq	%r11, %rbx              /* a0x2a4.hi.. */
 	shlq	$1, %rdx                /* a2x2 */
 	imulq	$19, 24(%rsi), %r11     /* a3x19 */
 	movq	%r8, 24(%rsp)           /* spill a0x2a3.hi.. */
-	mulxq	%r11, %r8, %r13         /* a2x2a3x19.hi */
+	mulxq	%r11, %r8, %r13         /* r13=a2x2a3x19.hi r8=a2x2a3x19.lo */
 	addq	%r8, %r10               /* a0a0.lo.. */
 	adcq	%r13, %rax              /* a0a0.hi.. */
-	mulxq	%r12, %rdx, %r8         /* a2x2a4x19.hi */
+	mulxq	%r12, %rdx, %r8         /* r8=a2x2a4x19.hi rdx=a2x2a4x19.lo */
 	addq	%rdx, %r9               /* a0x2a1.lo.. */
 	movq	24(%rsi), %rdx          /* a[3] */
 	adcq	8(%rsp), %r8            /* a0x2a1.hi.. */
-	mulxq	%r11, %r13, %r11        /* a3a3x19.hi */
+	mulxq	%r11, %r13, %r11        /* r11=a3a3x19.hi r13=a3a3x19.lo */
 	addq	%r13, %r9               /* a0x2a1.lo.. */
 	adcq	%r11, %r8               /* a0x2a1.hi.. */
-	shlq	$1, %rdx
-	mulxq	%r12, %rdx, %r11        /* a3x2a4x19.hi */
+	shlq	$1, %rdx                /* a3x2 */
+	mulxq	%r12, %rdx, %r11        /* r11=a3x2a4x19.hi rdx=a3x2a4x19.lo */
 	addq	%rdx, %rdi              /* a1a1.lo.. */
 	movq	32(%rsi), %rdx          /* a[4] */
 	adcq	16(%rsp), %r11          /* a1a1.hi.. */
-	mulxq	%r12, %r12, %rdx        /* a4a4x19.hi */
+	mulxq	%r12, %r12, %rdx        /* rdx=a4a4x19.hi r12=a4a4x19.lo */
 	addq	%r12, %rcx              /* a0x2a3.lo.. */
 	adcq	24(%rsp), %rdx          /* a0x2a3.hi.. */
 	shldq	$13, %r10, %rax         /* (a0a0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	shldq	$13, %r9, %r8           /* (a0x2a1.lo..).high */
 	shldq	$13, %rdi, %r11         /* (a1a1.lo..).high */
 	shldq	$13, %rcx, %rdx         /* (a0x2a3.lo..).high */
-	shldq	$13, %rbp, %rbx
+	shldq	$13, %rbp, %rbx         /* (a0x2a4.lo..).high */
 	imulq	$19, %rbx, %rsi         /* %v69                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movabsq	$0x7ffffffffffff, %rbx  /* 0x7ffffffffffff */
-	andq	%rbx, %r10              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rbx, %r10              /* (a0a0.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rsi, %r10              /* (a0a0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %r9               /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rbx, %r9               /* (a0x2a1.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rax, %r9               /* (a0x2a1.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %rdi              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rbx, %rdi              /* (a1a1.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %rdi               /* (a1a1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %rcx              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rbx, %rcx              /* (a0x2a3.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r11, %rcx              /* (a0x2a3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %rbp              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rbx, %rbp              /* (a0x2a4.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rdx, %rbp              /* (a0x2a4.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movl	$51, %eax               /* 0x33 */
 	shrxq	%rax, %r10, %r11        /* ((a0a0.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
 	shrxq	%rax, %r9, %r8          /* ((a0x2a1.lo..).low..).high */
 	shrxq	%rax, %rdi, %rdx        /* ((a1a1.lo..).low..).high */
 	shrxq	%rax, %rcx, %rsi        /* ((a0x2a3.lo..).low..).high */
-	shrxq	%rax, %rbp, %rax
+	shrxq	%rax, %rbp, %rax        /* ((a0x2a4.lo..).low..).high */
 	imulq	$19, %rax, %rax         /* %v87                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %r10              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rbx, %r10              /* ((a0a0.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rax, %r10              /* ((a0a0.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	(%rsp), %rax            /* out */
-	andq	%rbx, %r9               /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rbx, %r9               /* ((a0x2a1.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r11, %r9               /* ((a0x2a1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %rdi              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rbx, %rdi              /* ((a1a1.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %rdi               /* ((a1a1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %rcx              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rbx, %rcx              /* ((a0x2a3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rdx, %rcx              /* ((a0x2a3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %rbp              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rbx, %rbp              /* ((a0x2a4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rsi, %rbp              /* ((a0x2a4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%r10, (%rax)
 	movq	%r9, 8(%rax)
@@ -483,45 +483,45 @@ LOCAL(square_n_loop3):
 	shlq	$1, %rax                /* s1x2 */
 	movq	%r10, %rdx              /* s2 */
 	movq	%rcx, 24(%rsp)          /* spill s0x2s1.hi */
-	mulxq	%r13, %rcx, %r13        /* s0x2s2.hi */
+	mulxq	%r13, %rcx, %r13        /* r13=s0x2s2.hi rcx=s0x2s2.lo */
 	addq	%rcx, %r15              /* s1s1.lo.. */
 	adcq	%r13, %r14              /* s1s1.hi.. */
 	imulq	$19, 8(%rsp), %rcx      /* s4x19 */
-	mulxq	%rax, %r10, %r13        /* s1x2s2.hi */
+	mulxq	%rax, %r10, %r13        /* r13=s1x2s2.hi r10=s1x2s2.lo */
 	addq	%r10, %rbx              /* s0x2s3.lo.. */
 	adcq	%r13, %rdi              /* s0x2s3.hi.. */
 	movq	%rdx, %r10              /* s2 */
 	movq	%rax, %rdx              /* s1x2 */
 	movq	%rdi, 32(%rsp)          /* spill s0x2s3.hi.. */
-	mulxq	%r11, %rdi, %r13        /* s1x2s3.hi */
+	mulxq	%r11, %rdi, %r13        /* r13=s1x2s3.hi rdi=s1x2s3.lo */
 	addq	%rdi, %r12              /* s0x2s4.lo.. */
 	adcq	%r13, %rbp              /* s0x2s4.hi.. */
-	mulxq	%rcx, %rdx, %rax        /* s1x2s4x19.hi */
+	mulxq	%rcx, %rdx, %rax        /* rax=s1x2s4x19.hi rdx=s1x2s4x19.lo */
 	addq	%rdx, %r8               /* s0s0.lo.. */
 	adcq	%rax, %r9               /* s0s0.hi.. */
 	imulq	$19, %r11, %rax         /* s3x19 */
 	movq	%r10, %rdx              /* s2 */
-	mulxq	%r10, %r13, %rdi        /* s2s2.hi */
+	mulxq	%r10, %r13, %rdi        /* rdi=s2s2.hi r13=s2s2.lo */
 	addq	%r13, %r12              /* s0x2s4.lo.. */
 	adcq	%rdi, %rbp              /* s0x2s4.hi.. */
 	shlq	$1, %rdx                /* s2x2 */
-	mulxq	%rax, %rdi, %r10        /* s2x2s3x19.hi */
+	mulxq	%rax, %rdi, %r10        /* r10=s2x2s3x19.hi rdi=s2x2s3x19.lo */
 	addq	%rdi, %r8               /* s0s0.lo.. */
 	adcq	%r10, %r9               /* s0s0.hi.. */
-	mulxq	%rcx, %rdx, %r10        /* s2x2s4x19.hi */
+	mulxq	%rcx, %rdx, %r10        /* r10=s2x2s4x19.hi rdx=s2x2s4x19.lo */
 	addq	%rdx, %rsi              /* s0x2s1.lo.. */
 	adcq	24(%rsp), %r10          /* s0x2s1.hi.. */
 	movq	%rax, %rdx              /* s3x19 */
-	mulxq	%r11, %rdx, %rax        /* s3s3x19.hi */
+	mulxq	%r11, %rdx, %rax        /* rax=s3s3x19.hi rdx=s3s3x19.lo */
 	addq	%rdx, %rsi              /* s0x2s1.lo.. */
 	adcq	%rax, %r10              /* s0x2s1.hi.. */
 	shlq	$1, %r11                /* s3x2 */
 	shldq	$13, %r8, %r9           /* (s0s0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	movq	%rcx, %rdx              /* s4x19 */
-	mulxq	%r11, %r11, %rax        /* s3x2s4x19.hi         columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulxq	%r11, %r11, %rax        /* rax=s3x2s4x19.hi r11=s3x2s4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	addq	%r11, %r15              /* s1s1.lo.. */
 	adcq	%rax, %r14              /* s1s1.hi.. */
-	mulxq	8(%rsp), %r11, %rax     /* s4s4x19.hi */
+	mulxq	8(%rsp), %r11, %rax     /* rax=s4s4x19.hi r11=s4s4x19.lo */
 	addq	%rbx, %r11              /* s0x2s3.lo.. */
 	adcq	32(%rsp), %rax          /* s0x2s3.hi.. */
 	shldq	$13, %rsi, %r10         /* (s0x2s1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
@@ -535,7 +535,7 @@ LOCAL(square_n_loop3):
 	andq	%rcx, %r15              /* (s1s1.lo..).low */
 	addq	%r9, %rsi               /* (s0x2s1.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r15, %r10              /* (s1s1.lo..).low.. */
-	andq	%rcx, %r11              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rcx, %r11              /* (s0x2s3.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r14, %r11              /* (s0x2s3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r8, %rdx               /* (s0s0.lo..).low.. */
 	andq	%rcx, %r12              /* (s0x2s4.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
@@ -552,10 +552,10 @@ LOCAL(square_n_loop3):
 	addq	%rsi, %rax              /* ((s0x2s1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r8, %r10               /* ((s1s1.lo..).low..).low.. */
 	imulq	$19, %rbp, %r8          /* %v93 */
-	andq	%rcx, %r11              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rcx, %r11              /* ((s0x2s3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rdi, %r11              /* ((s0x2s3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r8, %rdx               /* ((s0s0.lo..).low..).low.. */
-	andq	%rcx, %r12              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rcx, %r12              /* ((s0x2s4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rbx, %r12              /* ((s0x2s4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%r12, 8(%rsp)           /* keep ((s0x2s4.lo..).low..).low.. */
 	decq	16(%rsp)
@@ -570,7 +570,7 @@ LOCAL(square_n_none):
 	shrxq	%r9, 24(%rsi), %rbp     /* a[3].high */
 	shrxq	%r9, 32(%rsi), %rax     /* a[4].high */
 	bzhiq	%r9, (%rsi), %rdx       /* a[0].low */
-	imulq	$19, %rax, %r12         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	imulq	$19, %rax, %r12         /* 19*a[4].high         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	bzhiq	%r9, 8(%rsi), %rax      /* a[1].low             low, high = zip(*(column.split(51) for column in columns)) */
 	bzhiq	%r9, 16(%rsi), %r10     /* a[2].low */
 	bzhiq	%r9, 24(%rsi), %r11     /* a[3].low */
@@ -578,7 +578,7 @@ LOCAL(square_n_none):
 	addq	%rcx, %r10              /* a[2].low.. */
 	addq	%rbx, %r11              /* a[3].low.. */
 	addq	%r12, %rdx              /* a[0].low.. */
-	bzhiq	%r9, 32(%rsi), %r9      /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%r9, 32(%rsi), %r9      /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rbp, %r9               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 LOCAL(square_n_join2):
 	movq	(%rsp), %r8             /* out */
@@ -650,8 +650,8 @@ SYMBOL(curve25519_5x51_mul_small):
 	shldq	$13, %r9, %r11          /* ca1.lo.high */
 	shldq	$13, %rcx, %r8          /* ca2.lo.high */
 	shldq	$13, %rbp, %rbx         /* ca3.lo.high */
-	shldq	$13, %r12, %rdx
-	imulq	$19, %rdx, %rdx         /* ca4.lo.high          return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shldq	$13, %r12, %rdx         /* ca4.lo.high */
+	imulq	$19, %rdx, %rdx         /* 19*ca4.lo.high       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movabsq	$0x7ffffffffffff, %rsi  /* 0x7ffffffffffff */
 	andq	%rsi, %r10              /* ca0.lo.low           low, high = zip(*(column.split(51) for column in columns)) */
 	andq	%rsi, %r9               /* ca1.lo.low */
@@ -740,20 +740,20 @@ SYMBOL(curve25519_5x51_add):
 SYMBOL(curve25519_5x51_sub):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x1fffffffffffb4, %rax
+	movabsq	$0x1fffffffffffb4, %rax /* 0x1fffffffffffb4 */
 	addq	(%rsi), %rax            /* a[0]..               return [x + m - y for x, m, y in zip(a, multiple, b)] */
-	movabsq	$0x1ffffffffffffc, %r10
+	movabsq	$0x1ffffffffffffc, %r10 /* 0x1ffffffffffffc */
 	addq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x1ffffffffffffc, %r11
+	movabsq	$0x1ffffffffffffc, %r11 /* 0x1ffffffffffffc */
 	addq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x1ffffffffffffc, %r9
+	movabsq	$0x1ffffffffffffc, %r9  /* 0x1ffffffffffffc */
 	addq	24(%rsi), %r9           /* a[3].. */
 	subq	(%rdx), %rax            /* a[0].. */
 	subq	8(%rdx), %r10           /* a[1].. */
 	subq	16(%rdx), %r11          /* a[2].. */
 	subq	24(%rdx), %r9           /* a[3].. */
-	movabsq	$0x1ffffffffffffc, %r8
-	addq	32(%rsi), %r8
+	movabsq	$0x1ffffffffffffc, %r8  /* 0x1ffffffffffffc */
+	addq	32(%rsi), %r8           /* a[4].. */
 	subq	32(%rdx), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -784,15 +784,15 @@ SYMBOL(curve25519_5x51_sub):
 SYMBOL(curve25519_5x51_neg):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x1fffffffffffb4, %rax
+	movabsq	$0x1fffffffffffb4, %rax /* 0x1fffffffffffb4 */
 	subq	(%rsi), %rax            /* a[0]..               return [m - x for m, x in zip(multiple, a)] */
-	movabsq	$0x1ffffffffffffc, %r10
+	movabsq	$0x1ffffffffffffc, %r10 /* 0x1ffffffffffffc */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x1ffffffffffffc, %r11
+	movabsq	$0x1ffffffffffffc, %r11 /* 0x1ffffffffffffc */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x1ffffffffffffc, %r9
+	movabsq	$0x1ffffffffffffc, %r9  /* 0x1ffffffffffffc */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x1ffffffffffffc, %r8
+	movabsq	$0x1ffffffffffffc, %r8  /* 0x1ffffffffffffc */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -828,33 +828,33 @@ SYMBOL(curve25519_5x51_canon):
 	shrxq	%rax, 8(%rsi), %r11     /* a[1].high */
 	shrxq	%rax, 16(%rsi), %r9     /* a[2].high */
 	shrxq	%rax, 24(%rsi), %r8     /* a[3].high */
-	shrxq	%rax, 32(%rsi), %rcx
-	imulq	$19, %rcx, %rcx         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, (%rsi), %rdx      /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%rax, 32(%rsi), %rcx    /* a[4].high */
+	imulq	$19, %rcx, %rcx         /* 19*a[4].high         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, (%rsi), %rdx      /* a[0].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rcx, %rdx              /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 8(%rsi), %rcx     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 8(%rsi), %rcx     /* a[1].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r10, %rcx              /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 16(%rsi), %r10    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 16(%rsi), %r10    /* a[2].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r11, %r10              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 24(%rsi), %r11    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 24(%rsi), %r11    /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r9, %r11               /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 32(%rsi), %r9     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 32(%rsi), %r9     /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %r9                /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	shlxq	%rax, %rcx, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
 	shrq	$13, %rcx               /* (a[1].low..).high */
 	addq	%rax, %rdx              /* a[0].low.. */
 	adcq	$0, %rcx                /* (a[1].low..).high.. */
-	movl	$38, %eax
+	movl	$38, %eax               /* 0x26 */
 	shlxq	%rax, %r10, %rax        /* a[2].low..<< */
 	shrq	$26, %r10               /* (a[2].low..).high */
 	addq	%rax, %rcx              /* (a[1].low..).high.. */
 	adcq	$0, %r10                /* (a[2].low..).high.. */
-	movl	$25, %eax
+	movl	$25, %eax               /* 0x19 */
 	shlxq	%rax, %r11, %rax        /* a[3].low..<< */
 	shrq	$39, %r11               /* (a[3].low..).high */
 	addq	%rax, %r10              /* (a[2].low..).high.. */
 	adcq	$0, %r11                /* (a[3].low..).high.. */
-	shlq	$12, %r9
+	shlq	$12, %r9                /* a[4].low..<< */
 	addq	%r9, %r11               /* (a[3].low..).high.. */
 	movq	%rdx, %rax              /* a[0].low.. */
 	addq	$19, %rax               /*                      q = (x + 19).split(255)[1] */
@@ -864,15 +864,15 @@ SYMBOL(curve25519_5x51_canon):
 	adcq	$0, %rax
 	movq	%r11, %rax              /* (a[3].low..).high.. */
 	adcq	$0, %rax                /* (a[3].low..).high.. */
-	movl	$63, %r9d
-	shrxq	%r9, %rax, %r9
-	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
+	movl	$63, %r9d               /* 0x3f */
+	shrxq	%r9, %rax, %r9          /* ((a[3].low..).high..).high */
+	imulq	$19, %r9, %r9           /* %v47                 return x + 19 * q - (q << 255) */
 	addq	%r9, %rdx               /* a[0].low.. */
 	adcq	$0, %rcx                /* (a[1].low..).high.. */
 	adcq	$0, %r10                /* (a[2].low..).high.. */
 	adcq	$0, %r11                /* (a[3].low..).high.. */
-	movabsq	$0x8000000000000000, %r9
-	andq	%r9, %rax
+	movabsq	$0x8000000000000000, %r9 /* 0x8000000000000000 */
+	andq	%r9, %rax               /* ((a[3].low..).high..).low */
 	subq	%rax, %r11              /* (a[3].low..).high.. */
 	movq	%rcx, %rax              /* (a[1].low..).high.. */
 	shldq	$13, %rdx, %rax         /* (a[0].low..).high    def canon(a: full) -> fe.below(P): */
@@ -880,13 +880,13 @@ SYMBOL(curve25519_5x51_canon):
 	shrdq	$25, %r11, %r10         /* ((a[2].low..).high..).high */
 	shrq	$12, %r11               /* ((a[3].low..).high..).high */
 	movabsq	$0x7ffffffffffff, %r9   /* 0x7ffffffffffff */
-	andq	%r9, %rdx
+	andq	%r9, %rdx               /* (a[0].low..).low */
 	movq	%rdx, (%rdi)
-	andq	%r9, %rax
+	andq	%r9, %rax               /* (a[0].low..).high.low */
 	movq	%rax, 8(%rdi)
-	andq	%r9, %rcx
+	andq	%r9, %rcx               /* ((a[1].low..).high..).high.low */
 	movq	%rcx, 16(%rdi)
-	andq	%r9, %r10
+	andq	%r9, %r10               /* ((a[2].low..).high..).high.low */
 	movq	%r10, 24(%rdi)
 	movq	%r11, 32(%rdi)
 	ret
@@ -918,33 +918,33 @@ SYMBOL(curve25519_5x51_is_zero):
 	shrxq	%rax, 8(%rdi), %r11     /* a[1].high */
 	shrxq	%rax, 16(%rdi), %r9     /* a[2].high */
 	shrxq	%rax, 24(%rdi), %r8     /* a[3].high */
-	shrxq	%rax, 32(%rdi), %rcx
-	imulq	$19, %rcx, %rcx         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, (%rdi), %rdx      /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%rax, 32(%rdi), %rcx    /* a[4].high */
+	imulq	$19, %rcx, %rcx         /* 19*a[4].high         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, (%rdi), %rdx      /* a[0].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rcx, %rdx              /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 8(%rdi), %rcx     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 8(%rdi), %rcx     /* a[1].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r10, %rcx              /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 16(%rdi), %r10    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 16(%rdi), %r10    /* a[2].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r11, %r10              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 24(%rdi), %r11    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 24(%rdi), %r11    /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r9, %r11               /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 32(%rdi), %r9     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 32(%rdi), %r9     /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %r9                /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	shlxq	%rax, %rcx, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
 	shrq	$13, %rcx               /* (a[1].low..).high */
 	addq	%rax, %rdx              /* a[0].low.. */
 	adcq	$0, %rcx                /* (a[1].low..).high.. */
-	movl	$38, %eax
+	movl	$38, %eax               /* 0x26 */
 	shlxq	%rax, %r10, %rax        /* a[2].low..<< */
 	shrq	$26, %r10               /* (a[2].low..).high */
 	addq	%rax, %rcx              /* (a[1].low..).high.. */
 	adcq	$0, %r10                /* (a[2].low..).high.. */
-	movl	$25, %eax
+	movl	$25, %eax               /* 0x19 */
 	shlxq	%rax, %r11, %rax        /* a[3].low..<< */
 	shrq	$39, %r11               /* (a[3].low..).high */
 	addq	%rax, %r10              /* (a[2].low..).high.. */
 	adcq	$0, %r11                /* (a[3].low..).high.. */
-	shlq	$12, %r9
+	shlq	$12, %r9                /* a[4].low..<< */
 	addq	%r9, %r11               /* (a[3].low..).high.. */
 	movq	%rdx, %rax              /* a[0].low.. */
 	addq	$19, %rax               /*                      q = (x + 19).split(255)[1] */
@@ -954,21 +954,21 @@ SYMBOL(curve25519_5x51_is_zero):
 	adcq	$0, %rax
 	movq	%r11, %rax              /* (a[3].low..).high.. */
 	adcq	$0, %rax                /* (a[3].low..).high.. */
-	movl	$63, %r9d
-	shrxq	%r9, %rax, %r9
-	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
+	movl	$63, %r9d               /* 0x3f */
+	shrxq	%r9, %rax, %r9          /* ((a[3].low..).high..).high */
+	imulq	$19, %r9, %r9           /* %v46                 return x + 19 * q - (q << 255) */
 	addq	%r9, %rdx               /* a[0].low.. */
 	adcq	$0, %rcx                /* (a[1].low..).high.. */
 	adcq	$0, %r10                /* (a[2].low..).high.. */
 	adcq	$0, %r11                /* (a[3].low..).high.. */
-	movabsq	$0x8000000000000000, %r9
-	andq	%r9, %rax
+	movabsq	$0x8000000000000000, %r9 /* 0x8000000000000000 */
+	andq	%r9, %rax               /* ((a[3].low..).high..).low */
 	subq	%rax, %r11              /* (a[3].low..).high.. */
-	orq	%rcx, %rdx              /*                      return reduced(a).is_zero() */
-	orq	%r10, %rdx
-	orq	%r11, %rdx
+	orq	%rcx, %rdx              /* a[0].low..           return reduced(a).is_zero() */
+	orq	%r10, %rdx              /* a[0].low.. */
+	orq	%r11, %rdx              /* a[0].low.. */
 	negq	%rdx
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v58 */
 	ret
 	.cfi_endproc
@@ -1001,55 +1001,55 @@ SYMBOL(curve25519_5x51_equal):
 	pushq	%rbp                    /* save */
 	.cfi_def_cfa_offset 24
 	.cfi_offset %rbp, -24
-	movabsq	$0x7ffffffffffed0, %rax
-	addq	(%rdi), %rax            /*                      return is_zero([x + 4 * m - y for x, m, y in zip(a, multiple, b)]) */
+	movabsq	$0x7ffffffffffed0, %rax /* 0x7ffffffffffed0 */
+	addq	(%rdi), %rax            /* a[0]..               return is_zero([x + 4 * m - y for x, m, y in zip(a, multiple, b)]) */
 	subq	(%rsi), %rax            /* a[0].. */
-	movabsq	$0x7ffffffffffff0, %r10
-	addq	8(%rdi), %r10
+	movabsq	$0x7ffffffffffff0, %r10 /* 0x7ffffffffffff0 */
+	addq	8(%rdi), %r10           /* a[1].. */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x7ffffffffffff0, %r11
-	addq	16(%rdi), %r11
+	movabsq	$0x7ffffffffffff0, %r11 /* 0x7ffffffffffff0 */
+	addq	16(%rdi), %r11          /* a[2].. */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x7ffffffffffff0, %r9
-	addq	24(%rdi), %r9
+	movabsq	$0x7ffffffffffff0, %r9  /* 0x7ffffffffffff0 */
+	addq	24(%rdi), %r9           /* a[3].. */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x7ffffffffffff0, %r8
-	addq	32(%rdi), %r8
+	movabsq	$0x7ffffffffffff0, %r8  /* 0x7ffffffffffff0 */
+	addq	32(%rdi), %r8           /* a[4].. */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movl	$51, %ecx               /* 0x33 */
 	shrxq	%rcx, %rax, %rdx        /* (a[0]..).high        low, high = zip(*(column.split(51) for column in columns)) */
 	shrxq	%rcx, %r10, %rsi        /* (a[1]..).high */
 	shrxq	%rcx, %r11, %rdi        /* (a[2]..).high */
 	shrxq	%rcx, %r9, %rbx         /* (a[3]..).high */
-	shrxq	%rcx, %r8, %rbp
-	imulq	$19, %rbp, %rbp         /* (a[4]..).high        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shrxq	%rcx, %r8, %rbp         /* (a[4]..).high */
+	imulq	$19, %rbp, %rbp         /* 19*(a[4]..).high     return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movabsq	$0x7ffffffffffff, %rcx  /* 0x7ffffffffffff */
-	andq	%rcx, %rax              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rcx, %rax              /* (a[0]..).low         low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rbp, %rax              /* (a[0]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rcx, %r10              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rcx, %r10              /* (a[1]..).low         low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rdx, %r10              /* (a[1]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rcx, %r11              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rcx, %r11              /* (a[2]..).low         low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rsi, %r11              /* (a[2]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rcx, %r9               /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rcx, %r9               /* (a[3]..).low         low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rdi, %r9               /* (a[3]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rcx, %r8               /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rcx, %r8               /* (a[4]..).low         low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rbx, %r8               /* (a[4]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movl	$51, %ecx
+	movl	$51, %ecx               /* 0x33 */
 	shlxq	%rcx, %r10, %rcx        /* (a[1]..).low..<<     x = fe.element(carried(limbs)).value */
 	shrq	$13, %r10               /* ((a[1]..).low..).high */
 	addq	%rcx, %rax              /* (a[0]..).low.. */
 	adcq	$0, %r10                /* ((a[1]..).low..).high.. */
-	movl	$38, %ecx
+	movl	$38, %ecx               /* 0x26 */
 	shlxq	%rcx, %r11, %rcx        /* (a[2]..).low..<< */
 	shrq	$26, %r11               /* ((a[2]..).low..).high */
 	addq	%rcx, %r10              /* ((a[1]..).low..).high.. */
 	adcq	$0, %r11                /* ((a[2]..).low..).high.. */
-	movl	$25, %ecx
+	movl	$25, %ecx               /* 0x19 */
 	shlxq	%rcx, %r9, %rcx         /* (a[3]..).low..<< */
 	shrq	$39, %r9                /* ((a[3]..).low..).high */
 	addq	%rcx, %r11              /* ((a[2]..).low..).high.. */
 	adcq	$0, %r9                 /* ((a[3]..).low..).high.. */
-	shlq	$12, %r8
+	shlq	$12, %r8                /* (a[4]..).low..<< */
 	addq	%r8, %r9                /* ((a[3]..).low..).high.. */
 	movq	%rax, %r8               /* (a[0]..).low.. */
 	addq	$19, %r8                /*                      q = (x + 19).split(255)[1] */
@@ -1059,21 +1059,21 @@ SYMBOL(curve25519_5x51_equal):
 	adcq	$0, %r8
 	movq	%r9, %r8                /* ((a[3]..).low..).high.. */
 	adcq	$0, %r8                 /* ((a[3]..).low..).high.. */
-	movl	$63, %ecx
-	shrxq	%rcx, %r8, %rcx
-	imulq	$19, %rcx, %rcx         /*                      return x + 19 * q - (q << 255) */
+	movl	$63, %ecx               /* 0x3f */
+	shrxq	%rcx, %r8, %rcx         /* (((a[3]..).low..).high..).high */
+	imulq	$19, %rcx, %rcx         /* %v65                 return x + 19 * q - (q << 255) */
 	addq	%rcx, %rax              /* (a[0]..).low.. */
 	adcq	$0, %r10                /* ((a[1]..).low..).high.. */
 	adcq	$0, %r11                /* ((a[2]..).low..).high.. */
 	adcq	$0, %r9                 /* ((a[3]..).low..).high.. */
-	movabsq	$0x8000000000000000, %rcx
-	andq	%rcx, %r8
+	movabsq	$0x8000000000000000, %rcx /* 0x8000000000000000 */
+	andq	%rcx, %r8               /* (((a[3]..).low..).high..).low */
 	subq	%r8, %r9                /* ((a[3]..).low..).high.. */
-	orq	%r10, %rax              /*                      return reduced(a).is_zero() */
-	orq	%r11, %rax
-	orq	%r9, %rax
+	orq	%r10, %rax              /* (a[0]..).low..       return reduced(a).is_zero() */
+	orq	%r11, %rax              /* (a[0]..).low.. */
+	orq	%r9, %rax               /* (a[0]..).low.. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v77 */
 	popq	%rbp                    /* restore */
 	.cfi_def_cfa_offset 16
@@ -1110,42 +1110,42 @@ SYMBOL(curve25519_5x51_is_odd):
 	shrxq	%r10, 8(%rdi), %r9      /* a[1].high */
 	shrxq	%r10, 16(%rdi), %r8     /* a[2].high */
 	shrxq	%r10, 24(%rdi), %rcx    /* a[3].high */
-	shrxq	%r10, 32(%rdi), %rax
-	imulq	$19, %rax, %rdx         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%r10, (%rdi), %rax      /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%r10, 32(%rdi), %rax    /* a[4].high */
+	imulq	$19, %rax, %rdx         /* 19*a[4].high         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%r10, (%rdi), %rax      /* a[0].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rdx, %rax              /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%r10, 8(%rdi), %rdx     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%r10, 8(%rdi), %rdx     /* a[1].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r11, %rdx              /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%r10, 16(%rdi), %r11    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%r10, 16(%rdi), %r11    /* a[2].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r9, %r11               /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%r10, 24(%rdi), %r9     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%r10, 24(%rdi), %r9     /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %r9                /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%r10, 32(%rdi), %r8     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%r10, 32(%rdi), %r8     /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rcx, %r8               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	shlxq	%r10, %rdx, %r10        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
 	shrq	$13, %rdx               /* (a[1].low..).high */
 	addq	%r10, %rax              /* a[0].low.. */
 	adcq	$0, %rdx                /* (a[1].low..).high.. */
-	movl	$38, %r10d
+	movl	$38, %r10d              /* 0x26 */
 	shlxq	%r10, %r11, %r10        /* a[2].low..<< */
 	shrq	$26, %r11               /* (a[2].low..).high */
 	addq	%r10, %rdx              /* (a[1].low..).high.. */
 	adcq	$0, %r11                /* (a[2].low..).high.. */
-	movl	$25, %r10d
+	movl	$25, %r10d              /* 0x19 */
 	shlxq	%r10, %r9, %r10         /* a[3].low..<< */
 	shrq	$39, %r9                /* (a[3].low..).high */
 	addq	%r10, %r11              /* (a[2].low..).high.. */
 	adcq	$0, %r9                 /* (a[3].low..).high.. */
-	shlq	$12, %r8
+	shlq	$12, %r8                /* a[4].low..<< */
 	addq	%r8, %r9                /* (a[3].low..).high.. */
 	movq	%rax, %r10              /* a[0].low.. */
 	addq	$19, %r10               /*                      q = (x + 19).split(255)[1] */
 	adcq	$0, %rdx
 	adcq	$0, %r11
-	adcq	$0, %r9
-	shrq	$63, %r9
-	imulq	$19, %r9, %r10          /*                      return x + 19 * q - (q << 255) */
-	addq	%r10, %rax
+	adcq	$0, %r9                 /* (a[3].low..).high.. */
+	shrq	$63, %r9                /* ((a[3].low..).high..).high */
+	imulq	$19, %r9, %r10          /* %v45                 return x + 19 * q - (q << 255) */
+	addq	%r10, %rax              /* a[0].low.. */
 	andq	$1, %rax                /* (a[0].low..).low     return reduced(a).split(1)[0] */
 	ret
 	.cfi_endproc
@@ -1180,33 +1180,33 @@ SYMBOL(curve25519_5x51_absolute):
 	shrxq	%rax, 8(%rsi), %r11     /* a[1].high */
 	shrxq	%rax, 16(%rsi), %r9     /* a[2].high */
 	shrxq	%rax, 24(%rsi), %r8     /* a[3].high */
-	shrxq	%rax, 32(%rsi), %rcx
-	imulq	$19, %rcx, %rcx         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, (%rsi), %rdx      /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%rax, 32(%rsi), %rcx    /* a[4].high */
+	imulq	$19, %rcx, %rcx         /* 19*a[4].high         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, (%rsi), %rdx      /* a[0].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rcx, %rdx              /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 8(%rsi), %rcx     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 8(%rsi), %rcx     /* a[1].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r10, %rcx              /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 16(%rsi), %r10    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 16(%rsi), %r10    /* a[2].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r11, %r10              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 24(%rsi), %r11    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 24(%rsi), %r11    /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r9, %r11               /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 32(%rsi), %r9     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 32(%rsi), %r9     /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %r9                /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	shlxq	%rax, %rcx, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
 	shrq	$13, %rcx               /* (a[1].low..).high */
 	addq	%rax, %rdx              /* a[0].low.. */
 	adcq	$0, %rcx                /* (a[1].low..).high.. */
-	movl	$38, %eax
+	movl	$38, %eax               /* 0x26 */
 	shlxq	%rax, %r10, %rax        /* a[2].low..<< */
 	shrq	$26, %r10               /* (a[2].low..).high */
 	addq	%rax, %rcx              /* (a[1].low..).high.. */
 	adcq	$0, %r10                /* (a[2].low..).high.. */
-	movl	$25, %eax
+	movl	$25, %eax               /* 0x19 */
 	shlxq	%rax, %r11, %rax        /* a[3].low..<< */
 	shrq	$39, %r11               /* (a[3].low..).high */
 	addq	%rax, %r10              /* (a[2].low..).high.. */
 	adcq	$0, %r11                /* (a[3].low..).high.. */
-	shlq	$12, %r9
+	shlq	$12, %r9                /* a[4].low..<< */
 	addq	%r9, %r11               /* (a[3].low..).high.. */
 	movq	%rdx, %rax              /* a[0].low.. */
 	addq	$19, %rax               /*                      q = (x + 19).split(255)[1] */
@@ -1216,44 +1216,44 @@ SYMBOL(curve25519_5x51_absolute):
 	adcq	$0, %rax
 	movq	%r11, %rax              /* (a[3].low..).high.. */
 	adcq	$0, %rax                /* (a[3].low..).high.. */
-	movl	$63, %r9d
-	shrxq	%r9, %rax, %r9
-	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
+	movl	$63, %r9d               /* 0x3f */
+	shrxq	%r9, %rax, %r9          /* ((a[3].low..).high..).high */
+	imulq	$19, %r9, %r9           /* %v47                 return x + 19 * q - (q << 255) */
 	addq	%r9, %rdx               /* a[0].low.. */
 	adcq	$0, %rcx                /* (a[1].low..).high.. */
 	adcq	$0, %r10                /* (a[2].low..).high.. */
 	adcq	$0, %r11                /* (a[3].low..).high.. */
-	movabsq	$0x8000000000000000, %r9
-	andq	%r9, %rax
+	movabsq	$0x8000000000000000, %r9 /* 0x8000000000000000 */
+	andq	%r9, %rax               /* ((a[3].low..).high..).low */
 	subq	%rax, %r11              /* (a[3].low..).high.. */
-	movq	$-19, %rax
+	movq	$-19, %rax              /* 0xffffffffffffffed */
 	subq	%rdx, %rax              /* a[0].low..           return pick(odd, P - x, x) */
-	movq	$-1, %r9
+	movq	$-1, %r9                /* 0xffffffffffffffff */
 	sbbq	%rcx, %r9               /* (a[1].low..).high.. */
-	movq	$-1, %r8
+	movq	$-1, %r8                /* 0xffffffffffffffff */
 	sbbq	%r10, %r8               /* (a[2].low..).high.. */
-	movabsq	$0x7fffffffffffffff, %rsi
+	movabsq	$0x7fffffffffffffff, %rsi /* 0x7fffffffffffffff */
 	sbbq	%r11, %rsi              /* (a[3].low..).high.. */
 	movq	%rdx, %rbx              /* a[0].low.. */
-	andq	$1, %rbx                /*                      odd, _ = x.split(1) */
+	andq	$1, %rbx                /* (a[0].low..).low     odd, _ = x.split(1) */
 	negq	%rbx                    /*                      return pick(odd, P - x, x) */
 	cmovcq	%rax, %rdx              /* %v64 */
 	cmovcq	%r9, %rcx               /* %v65 */
 	cmovcq	%r8, %r10               /* %v66 */
 	cmovcq	%rsi, %r11              /* %v67 */
-	movq	%rcx, %rax
+	movq	%rcx, %rax              /* %v65 */
 	shldq	$13, %rdx, %rax         /* %v68                 def absolute(a: full) -> fe.below(P): */
 	shrdq	$38, %r10, %rcx         /* %v69 */
 	shrdq	$25, %r11, %r10         /* %v70 */
 	shrq	$12, %r11               /* %v71 */
 	movabsq	$0x7ffffffffffff, %r9   /* 0x7ffffffffffff */
-	andq	%r9, %rdx
+	andq	%r9, %rdx               /* %v72 */
 	movq	%rdx, (%rdi)
-	andq	%r9, %rax
+	andq	%r9, %rax               /* %v74 */
 	movq	%rax, 8(%rdi)
-	andq	%r9, %rcx
+	andq	%r9, %rcx               /* %v75 */
 	movq	%rcx, 16(%rdi)
-	andq	%r9, %r10
+	andq	%r9, %r10               /* %v76 */
 	movq	%r10, 24(%rdi)
 	movq	%r11, 32(%rdi)
 	popq	%rbx                    /* restore */
@@ -1288,33 +1288,33 @@ SYMBOL(curve25519_5x51_to_bytes):
 	shrxq	%rax, 8(%rsi), %r11     /* a[1].high */
 	shrxq	%rax, 16(%rsi), %r9     /* a[2].high */
 	shrxq	%rax, 24(%rsi), %r8     /* a[3].high */
-	shrxq	%rax, 32(%rsi), %rcx
-	imulq	$19, %rcx, %rcx         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, (%rsi), %rdx      /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%rax, 32(%rsi), %rcx    /* a[4].high */
+	imulq	$19, %rcx, %rcx         /* 19*a[4].high         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%rax, (%rsi), %rdx      /* a[0].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rcx, %rdx              /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 8(%rsi), %rcx     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 8(%rsi), %rcx     /* a[1].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r10, %rcx              /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 16(%rsi), %r10    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 16(%rsi), %r10    /* a[2].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r11, %r10              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 24(%rsi), %r11    /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 24(%rsi), %r11    /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r9, %r11               /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	bzhiq	%rax, 32(%rsi), %r9     /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%rax, 32(%rsi), %r9     /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %r9                /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	shlxq	%rax, %rcx, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
 	shrq	$13, %rcx               /* (a[1].low..).high */
 	addq	%rax, %rdx              /* a[0].low.. */
 	adcq	$0, %rcx                /* (a[1].low..).high.. */
-	movl	$38, %eax
+	movl	$38, %eax               /* 0x26 */
 	shlxq	%rax, %r10, %rax        /* a[2].low..<< */
 	shrq	$26, %r10               /* (a[2].low..).high */
 	addq	%rax, %rcx              /* (a[1].low..).high.. */
 	adcq	$0, %r10                /* (a[2].low..).high.. */
-	movl	$25, %eax
+	movl	$25, %eax               /* 0x19 */
 	shlxq	%rax, %r11, %rax        /* a[3].low..<< */
 	shrq	$39, %r11               /* (a[3].low..).high */
 	addq	%rax, %r10              /* (a[2].low..).high.. */
 	adcq	$0, %r11                /* (a[3].low..).high.. */
-	shlq	$12, %r9
+	shlq	$12, %r9                /* a[4].low..<< */
 	addq	%r9, %r11               /* (a[3].low..).high.. */
 	movq	%rdx, %rax              /* a[0].low.. */
 	addq	$19, %rax               /*                      q = (x + 19).split(255)[1] */
@@ -1324,15 +1324,15 @@ SYMBOL(curve25519_5x51_to_bytes):
 	adcq	$0, %rax
 	movq	%r11, %rax              /* (a[3].low..).high.. */
 	adcq	$0, %rax                /* (a[3].low..).high.. */
-	movl	$63, %r9d
-	shrxq	%r9, %rax, %r9
-	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
+	movl	$63, %r9d               /* 0x3f */
+	shrxq	%r9, %rax, %r9          /* ((a[3].low..).high..).high */
+	imulq	$19, %r9, %r9           /* %v47                 return x + 19 * q - (q << 255) */
 	addq	%r9, %rdx               /* a[0].low.. */
 	adcq	$0, %rcx                /* (a[1].low..).high.. */
 	adcq	$0, %r10                /* (a[2].low..).high.. */
 	adcq	$0, %r11                /* (a[3].low..).high.. */
-	movabsq	$0x8000000000000000, %r9
-	andq	%r9, %rax
+	movabsq	$0x8000000000000000, %r9 /* 0x8000000000000000 */
+	andq	%r9, %rax               /* ((a[3].low..).high..).low */
 	subq	%rax, %r11              /* (a[3].low..).high.. */
 	movq	%rdx, (%rdi)
 	movq	%rcx, 8(%rdi)
@@ -1375,9 +1375,9 @@ SYMBOL(curve25519_5x51_from_bytes):
 	sbbq	$-1, %rax
 	movabsq	$0x7fffffffffffffff, %rax /* 0x7fffffffffffffff */
 	sbbq	%rax, %r10
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v11 */
-	movl	$1, %r10d
+	movl	$1, %r10d               /* 1 */
 	subq	%rax, %r10              /* %v13 */
 	cmpq	$1, %r10                /*                      return pick(good, s.value, 0), good */
 	movl	$0, %eax                /* 0 */
@@ -1385,19 +1385,19 @@ SYMBOL(curve25519_5x51_from_bytes):
 	cmovcq	%rax, %r9               /* %v17 */
 	cmovcq	%rax, %r8               /* %v18 */
 	cmovcq	%rax, %rcx              /* %v19 */
-	movq	%r9, %rax
+	movq	%r9, %rax               /* %v17 */
 	shldq	$13, %r11, %rax         /* %v20                 def from_bytes(s: Bytes(32, "little")) -> tuple[fe.below(P), Bit]: */
 	shrdq	$38, %r8, %r9           /* %v21 */
 	shrdq	$25, %rcx, %r8          /* %v22 */
 	shrq	$12, %rcx               /* %v23 */
 	movabsq	$0x7ffffffffffff, %rdx  /* 0x7ffffffffffff */
-	andq	%rdx, %r11
+	andq	%rdx, %r11              /* %v24 */
 	movq	%r11, (%rdi)
-	andq	%rdx, %rax
+	andq	%rdx, %rax              /* %v26 */
 	movq	%rax, 8(%rdi)
-	andq	%rdx, %r9
+	andq	%rdx, %r9               /* %v27 */
 	movq	%r9, 16(%rdi)
-	andq	%rdx, %r8
+	andq	%rdx, %r8               /* %v28 */
 	movq	%r8, 24(%rdi)
 	movq	%rcx, 32(%rdi)
 	movq	%r10, %rax              /* %v13 */
@@ -1431,19 +1431,19 @@ SYMBOL(curve25519_5x51_from_bytes_255):
 	movq	8(%rsi), %r9            /* s[1] */
 	shldq	$13, %rax, %r10         /* s[0].high            return fe.limbs_of(s.value.split(255)[0]) */
 	shrdq	$38, %r11, %r9          /* s[1].high */
-	movl	$63, %r8d
+	movl	$63, %r8d               /* 0x3f */
 	bzhiq	%r8, 24(%rsi), %r8      /* s[3].low */
 	shrdq	$25, %r8, %r11          /* s[2].high */
 	shrq	$12, %r8                /* s[3].low.high */
-	movl	$51, %ecx
-	bzhiq	%rcx, %rax, %rax
+	movl	$51, %ecx               /* 0x33 */
+	bzhiq	%rcx, %rax, %rax        /* s[0].low */
 	movq	%rax, (%rdi)
 	movabsq	$0x7ffffffffffff, %rax  /* 0x7ffffffffffff */
-	andq	%rax, %r10
+	andq	%rax, %r10              /* s[0].high.low */
 	movq	%r10, 8(%rdi)
-	andq	%rax, %r9
+	andq	%rax, %r9               /* s[1].high.low */
 	movq	%r9, 16(%rdi)
-	andq	%rax, %r11
+	andq	%rax, %r11              /* s[2].high.low */
 	movq	%r11, 24(%rdi)
 	movq	%r8, 32(%rdi)
 	ret

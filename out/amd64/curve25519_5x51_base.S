@@ -74,22 +74,22 @@ SYMBOL(curve25519_5x51_carry):
 	shrq	$51, %r10               /* a[1].high */
 	shrq	$51, %r11               /* a[2].high */
 	shrq	$51, %r9                /* a[3].high */
-	shrq	$51, %r8
-	imulq	$19, %r8, %r8           /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %rcx
-	andq	(%rsi), %rcx            /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	shrq	$51, %r8                /* a[4].high */
+	imulq	$19, %r8, %r8           /* 19*a[4].high         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movabsq	$0x7ffffffffffff, %rcx  /* 0x7ffffffffffff */
+	andq	(%rsi), %rcx            /* a[0].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %rcx               /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r8
-	andq	8(%rsi), %r8            /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r8   /* 0x7ffffffffffff */
+	andq	8(%rsi), %r8            /* a[1].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rax, %r8               /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %rax
-	andq	16(%rsi), %rax          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %rax  /* 0x7ffffffffffff */
+	andq	16(%rsi), %rax          /* a[2].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r10, %rax              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r10
-	andq	24(%rsi), %r10          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r10  /* 0x7ffffffffffff */
+	andq	24(%rsi), %r10          /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r11, %r10              /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r11
-	andq	32(%rsi), %r11          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r11  /* 0x7ffffffffffff */
+	andq	32(%rsi), %r11          /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r9, %r11               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%rcx, (%rdi)
 	movq	%r8, 8(%rdi)
@@ -149,7 +149,7 @@ SYMBOL(curve25519_5x51_mul):
 	movq	%rax, %rbx              /* a0b0.lo */
 	movq	32(%r10), %rax          /* b[4] */
 	movq	%rdx, %rbp              /* a0b0.hi */
-	mulq	%r11                    /* a1x19b4.hi */
+	mulq	%r11                    /* rdx=a1x19b4.hi rax=a1x19b4.lo */
 	addq	%rax, %rbx              /* a0b0.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	adcq	%rdx, %rbp              /* a0b0.hi.. */
@@ -157,7 +157,7 @@ SYMBOL(curve25519_5x51_mul):
 	movq	%rax, %r11              /* a0b1.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, %r12              /* a0b1.hi */
-	mulq	(%r10)                  /* a1b0.hi */
+	mulq	(%r10)                  /* rdx=a1b0.hi rax=a1b0.lo */
 	addq	%rax, %r11              /* a0b1.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	adcq	%rdx, %r12              /* a0b1.hi.. */
@@ -165,7 +165,7 @@ SYMBOL(curve25519_5x51_mul):
 	movq	%rax, %r13              /* a0b2.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, %r14              /* a0b2.hi */
-	mulq	8(%r10)                 /* a1b1.hi */
+	mulq	8(%r10)                 /* rdx=a1b1.hi rax=a1b1.lo */
 	addq	%rax, %r13              /* a0b2.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	adcq	%rdx, %r14              /* a0b2.hi.. */
@@ -173,7 +173,7 @@ SYMBOL(curve25519_5x51_mul):
 	movq	%rax, %r15              /* a0b3.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, (%rsp)            /* spill a0b3.hi */
-	mulq	16(%r10)                /* a1b2.hi */
+	mulq	16(%r10)                /* rdx=a1b2.hi rax=a1b2.lo */
 	addq	%rax, %r15              /* a0b3.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	adcq	(%rsp), %rdx            /* a0b3.hi.. */
@@ -182,80 +182,80 @@ SYMBOL(curve25519_5x51_mul):
 	movq	%rax, 8(%rsp)           /* spill a0b4.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, 16(%rsp)          /* spill a0b4.hi */
-	mulq	24(%r10)                /* a1b3.hi */
+	mulq	24(%r10)                /* rdx=a1b3.hi rax=a1b3.lo */
 	addq	8(%rsp), %rax           /* a0b4.lo.. */
 	adcq	16(%rsp), %rdx          /* a0b4.hi.. */
 	movq	%rax, 8(%rsp)           /* spill a0b4.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, 16(%rsp)          /* spill a0b4.hi.. */
-	mulq	(%r10)                  /* a2b0.hi */
+	mulq	(%r10)                  /* rdx=a2b0.hi rax=a2b0.lo */
 	addq	%rax, %r13              /* a0b2.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	adcq	%rdx, %r14              /* a0b2.hi.. */
-	mulq	8(%r10)                 /* a2b1.hi */
+	mulq	8(%r10)                 /* rdx=a2b1.hi rax=a2b1.lo */
 	addq	%rax, %r15              /* a0b3.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	adcq	(%rsp), %rdx            /* a0b3.hi.. */
 	movq	%rdx, (%rsp)            /* spill a0b3.hi.. */
-	mulq	16(%r10)                /* a2b2.hi */
+	mulq	16(%r10)                /* rdx=a2b2.hi rax=a2b2.lo */
 	addq	8(%rsp), %rax           /* a0b4.lo.. */
 	adcq	16(%rsp), %rdx          /* a0b4.hi.. */
 	movq	%rax, 8(%rsp)           /* spill a0b4.lo.. */
 	movq	24(%r10), %rax          /* b[3] */
 	movq	%rdx, 16(%rsp)          /* spill a0b4.hi.. */
-	mulq	%r9                     /* a2x19b3.hi */
+	mulq	%r9                     /* rdx=a2x19b3.hi rax=a2x19b3.lo */
 	addq	%rax, %rbx              /* a0b0.lo.. */
 	movq	32(%r10), %rax          /* b[4] */
 	adcq	%rdx, %rbp              /* a0b0.hi.. */
-	mulq	%r9                     /* a2x19b4.hi */
+	mulq	%r9                     /* rdx=a2x19b4.hi rax=a2x19b4.lo */
 	addq	%rax, %r11              /* a0b1.lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	adcq	%rdx, %r12              /* a0b1.hi.. */
-	mulq	(%r10)                  /* a3b0.hi */
+	mulq	(%r10)                  /* rdx=a3b0.hi rax=a3b0.lo */
 	addq	%rax, %r15              /* a0b3.lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	adcq	(%rsp), %rdx            /* a0b3.hi.. */
 	movq	%rdx, %r9               /* a0b3.hi.. */
-	mulq	8(%r10)                 /* a3b1.hi */
+	mulq	8(%r10)                 /* rdx=a3b1.hi rax=a3b1.lo */
 	addq	8(%rsp), %rax           /* a0b4.lo.. */
 	adcq	16(%rsp), %rdx          /* a0b4.hi.. */
 	movq	%rax, (%rsp)            /* spill a0b4.lo.. */
 	movq	16(%r10), %rax          /* b[2] */
 	movq	%rdx, 8(%rsp)           /* spill a0b4.hi.. */
-	mulq	%r8                     /* a3x19b2.hi */
+	mulq	%r8                     /* rdx=a3x19b2.hi rax=a3x19b2.lo */
 	addq	%rax, %rbx              /* a0b0.lo.. */
 	movq	24(%r10), %rax          /* b[3] */
 	adcq	%rdx, %rbp              /* a0b0.hi.. */
-	mulq	%r8                     /* a3x19b3.hi */
+	mulq	%r8                     /* rdx=a3x19b3.hi rax=a3x19b3.lo */
 	addq	%rax, %r11              /* a0b1.lo.. */
 	movq	32(%r10), %rax          /* b[4] */
 	adcq	%rdx, %r12              /* a0b1.hi.. */
-	mulq	%r8                     /* a3x19b4.hi */
+	mulq	%r8                     /* rdx=a3x19b4.hi rax=a3x19b4.lo */
 	addq	%rax, %r13              /* a0b2.lo.. */
 	movq	32(%rsi), %rax          /* a[4] */
 	adcq	%rdx, %r14              /* a0b2.hi.. */
-	mulq	(%r10)                  /* a4b0.hi */
+	mulq	(%r10)                  /* rdx=a4b0.hi rax=a4b0.lo */
 	addq	(%rsp), %rax            /* a0b4.lo.. */
 	adcq	8(%rsp), %rdx           /* a0b4.hi.. */
 	movq	%rax, %r8               /* a0b4.lo.. */
 	movq	8(%r10), %rax           /* b[1] */
 	movq	%rdx, %rsi              /* a0b4.hi.. */
-	mulq	%rcx                    /* a4x19b1.hi */
+	mulq	%rcx                    /* rdx=a4x19b1.hi rax=a4x19b1.lo */
 	addq	%rax, %rbx              /* a0b0.lo.. */
 	movq	16(%r10), %rax          /* b[2] */
 	adcq	%rdx, %rbp              /* a0b0.hi.. */
-	mulq	%rcx                    /* a4x19b2.hi */
+	mulq	%rcx                    /* rdx=a4x19b2.hi rax=a4x19b2.lo */
 	addq	%rax, %r11              /* a0b1.lo.. */
 	movq	24(%r10), %rax          /* b[3] */
 	adcq	%rdx, %r12              /* a0b1.hi.. */
 	shldq	$13, %rbx, %rbp         /* (a0b0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	mulq	%rcx                    /* a4x19b3.hi           columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	mulq	%rcx                    /* rdx=a4x19b3.hi rax=a4x19b3.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
 	addq	%rax, %r13              /* a0b2.lo.. */
 	movq	32(%r10), %rax          /* b[4] */
 	adcq	%rdx, %r14              /* a0b2.hi.. */
 	shldq	$13, %r11, %r12         /* (a0b1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	shldq	$13, %r13, %r14         /* (a0b2.lo..).high */
-	mulq	%rcx                    /* a4x19b4.hi           columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	mulq	%rcx                    /* rdx=a4x19b4.hi rax=a4x19b4.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
 	addq	%rax, %r15              /* a0b3.lo.. */
 	adcq	%rdx, %r9               /* a0b3.hi.. */
 	shldq	$13, %r8, %rsi          /* (a0b4.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
@@ -265,9 +265,9 @@ SYMBOL(curve25519_5x51_mul):
 	shldq	$13, %r15, %r9          /* (a0b3.lo..).high */
 	addq	%rbp, %r11              /* (a0b1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rax, %r13              /* (a0b2.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	imulq	$19, %rsi, %r10         /* (a0b4.lo..).high     return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	imulq	$19, %rsi, %r10         /* 19*(a0b4.lo..).high  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r12, %r13              /* (a0b2.lo..).low.. */
-	andq	%rax, %r15              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rax, %r15              /* (a0b3.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r14, %r15              /* (a0b3.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r10, %rbx              /* (a0b0.lo..).low.. */
 	andq	%rax, %r8               /* (a0b4.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
@@ -288,7 +288,7 @@ SYMBOL(curve25519_5x51_mul):
 	addq	%r9, %r11               /* ((a0b1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r10, %r13              /* ((a0b2.lo..).low..).low.. */
 	imulq	$19, %rsi, %r10         /* %v130 */
-	andq	%rax, %r15              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rax, %r15              /* ((a0b3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rcx, %r15              /* ((a0b3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r10, %rbx              /* ((a0b0.lo..).low..).low.. */
 	andq	%rax, %r8               /* ((a0b4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
@@ -374,7 +374,7 @@ SYMBOL(curve25519_5x51_sqr):
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	8(%rsi), %r12           /* a[1] */
 	movq	%rdx, %rbp              /* a0x2a1.hi */
-	mulq	%r9                     /* a0x2a2.hi */
+	mulq	%r9                     /* rdx=a0x2a2.hi rax=a0x2a2.lo */
 	addq	%rax, %r8               /* a1a1.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	adcq	%rdx, %rcx              /* a1a1.hi.. */
@@ -392,11 +392,11 @@ SYMBOL(curve25519_5x51_sqr):
 	movq	%rax, 24(%rsp)          /* spill a1x2a2.lo */
 	movq	%rdi, %rax              /* a2x2 */
 	movq	%rdx, 32(%rsp)          /* spill a1x2a2.hi */
-	mulq	%r13                    /* a2x2a4x19.hi */
+	mulq	%r13                    /* rdx=a2x2a4x19.hi rax=a2x2a4x19.lo */
 	addq	%rax, %rbx              /* a0x2a1.lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	adcq	%rdx, %rbp              /* a0x2a1.hi.. */
-	mulq	%r9                     /* a0x2a3.hi */
+	mulq	%r9                     /* rdx=a0x2a3.hi rax=a0x2a3.lo */
 	addq	24(%rsp), %rax          /* a0x2a3.lo.. */
 	adcq	32(%rsp), %rdx          /* a0x2a3.hi.. */
 	movq	%rax, 24(%rsp)          /* spill a0x2a3.lo.. */
@@ -406,35 +406,35 @@ SYMBOL(curve25519_5x51_sqr):
 	movq	%rax, %r9               /* a0x2a4.lo */
 	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, 40(%rsp)          /* spill a0x2a4.hi */
-	mulq	%r12                    /* a1x2a3.hi */
+	mulq	%r12                    /* rdx=a1x2a3.hi rax=a1x2a3.lo */
 	addq	%rax, %r9               /* a0x2a4.lo.. */
 	adcq	40(%rsp), %rdx          /* a0x2a4.hi.. */
 	addq	(%rsp), %r9             /* a0x2a4.lo.. */
 	adcq	8(%rsp), %rdx           /* a0x2a4.hi.. */
 	movq	%r12, %rax              /* a1x2 */
 	movq	%rdx, (%rsp)            /* spill a0x2a4.hi.. */
-	mulq	%r13                    /* a1x2a4x19.hi */
+	mulq	%r13                    /* rdx=a1x2a4x19.hi rax=a1x2a4x19.lo */
 	addq	%rax, %r10              /* a0a0.lo.. */
 	adcq	%rdx, %r11              /* a0a0.hi.. */
 	movq	%rdi, %rax              /* a2x2 */
-	mulq	%r14                    /* a2x2a3x19.hi */
+	mulq	%r14                    /* rdx=a2x2a3x19.hi rax=a2x2a3x19.lo */
 	addq	%rax, %r10              /* a0a0.lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	adcq	%rdx, %r11              /* a0a0.hi.. */
-	mulq	%r14                    /* a3a3x19.hi */
+	mulq	%r14                    /* rdx=a3a3x19.hi rax=a3a3x19.lo */
 	addq	%rax, %rbx              /* a0x2a1.lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	adcq	%rdx, %rbp              /* a0x2a1.hi.. */
 	shlq	$1, %rax                /* a3x2 */
 	shldq	$13, %r10, %r11         /* (a0a0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	mulq	%r13                    /* a3x2a4x19.hi         columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulq	%r13                    /* rdx=a3x2a4x19.hi rax=a3x2a4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	addq	%rax, %r8               /* a1a1.lo.. */
 	movq	32(%rsi), %rax          /* a[4] */
-	movq	(%rsp), %rsi            /* reload a0x2a4.hi.. */
+	movq	(%rsp), %rsi            /* a0x2a4.hi.. */
 	adcq	%rdx, %rcx              /* a1a1.hi.. */
 	shldq	$13, %rbx, %rbp         /* (a0x2a1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
 	shldq	$13, %r8, %rcx          /* (a1a1.lo..).high */
-	mulq	%r13                    /* a4a4x19.hi           columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulq	%r13                    /* rdx=a4a4x19.hi rax=a4a4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	addq	24(%rsp), %rax          /* a0x2a3.lo.. */
 	adcq	32(%rsp), %rdx          /* a0x2a3.hi.. */
 	shldq	$13, %r9, %rsi          /* (a0x2a4.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
@@ -446,7 +446,7 @@ SYMBOL(curve25519_5x51_sqr):
 	andq	%rdi, %r8               /* (a1a1.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
 	imulq	$19, %rsi, %r11         /* %v69                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%rbp, %r8               /* (a1a1.lo..).low.. */
-	andq	%rdi, %rax              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rdi, %rax              /* (a0x2a3.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rcx, %rax              /* (a0x2a3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r11, %r10              /* (a0a0.lo..).low.. */
 	andq	%rdi, %r9               /* (a0x2a4.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
@@ -467,7 +467,7 @@ SYMBOL(curve25519_5x51_sqr):
 	addq	%rdx, %rbx              /* ((a0x2a1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r11, %r8               /* ((a1a1.lo..).low..).low.. */
 	imulq	$19, %rbp, %r11         /* %v86 */
-	andq	%rdi, %rax              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rdi, %rax              /* ((a0x2a3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rcx, %rax              /* ((a0x2a3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r11, %r10              /* ((a0a0.lo..).low..).low.. */
 	movq	16(%rsp), %r11          /* out */
@@ -564,7 +564,7 @@ LOCAL(square_n_loop3):
 	movq	%rax, %r12              /* s1s1.lo */
 	movq	%rcx, %rax              /* s0x2 */
 	movq	%rdx, %r13              /* s1s1.hi */
-	mulq	%r11                    /* s0x2s2.hi */
+	mulq	%r11                    /* rdx=s0x2s2.hi rax=s0x2s2.lo */
 	addq	%rax, %r12              /* s1s1.lo.. */
 	adcq	%rdx, %r13              /* s1s1.hi.. */
 	shlq	$1, %r10                /* s1x2 */
@@ -581,11 +581,11 @@ LOCAL(square_n_loop3):
 	movq	%rax, 32(%rsp)          /* spill s2s2.lo */
 	movq	%r11, %rax              /* s2x2 */
 	movq	%rdx, 40(%rsp)          /* spill s2s2.hi */
-	mulq	%r14                    /* s2x2s4x19.hi */
+	mulq	%r14                    /* rdx=s2x2s4x19.hi rax=s2x2s4x19.lo */
 	addq	%rax, %rbx              /* s0x2s1.lo.. */
 	adcq	%rdx, %rbp              /* s0x2s1.hi.. */
 	movq	%rcx, %rax              /* s0x2 */
-	mulq	%r9                     /* s0x2s3.hi */
+	mulq	%r9                     /* rdx=s0x2s3.hi rax=s0x2s3.lo */
 	addq	%rax, %r15              /* s0x2s3.lo.. */
 	adcq	16(%rsp), %rdx          /* s0x2s3.hi.. */
 	movq	%rcx, %rax              /* s0x2 */
@@ -594,35 +594,35 @@ LOCAL(square_n_loop3):
 	movq	%rax, %rcx              /* s0x2s4.lo */
 	movq	%r10, %rax              /* s1x2 */
 	movq	%rdx, 48(%rsp)          /* spill s0x2s4.hi */
-	mulq	%r9                     /* s1x2s3.hi */
+	mulq	%r9                     /* rdx=s1x2s3.hi rax=s1x2s3.lo */
 	addq	%rax, %rcx              /* s0x2s4.lo.. */
 	adcq	48(%rsp), %rdx          /* s0x2s4.hi.. */
 	addq	32(%rsp), %rcx          /* s0x2s4.lo.. */
 	adcq	40(%rsp), %rdx          /* s0x2s4.hi.. */
 	movq	%r10, %rax              /* s1x2 */
 	movq	%rdx, 32(%rsp)          /* spill s0x2s4.hi.. */
-	mulq	%r14                    /* s1x2s4x19.hi */
+	mulq	%r14                    /* rdx=s1x2s4x19.hi rax=s1x2s4x19.lo */
 	addq	%rax, %rsi              /* s0s0.lo.. */
 	adcq	%rdx, %rdi              /* s0s0.hi.. */
 	movq	%r11, %rax              /* s2x2 */
-	mulq	%r13                    /* s2x2s3x19.hi */
+	mulq	%r13                    /* rdx=s2x2s3x19.hi rax=s2x2s3x19.lo */
 	addq	%rax, %rsi              /* s0s0.lo.. */
 	adcq	%rdx, %rdi              /* s0s0.hi.. */
 	movq	%r13, %rax              /* s3x19 */
-	mulq	%r9                     /* s3s3x19.hi */
+	mulq	%r9                     /* rdx=s3s3x19.hi rax=s3s3x19.lo */
 	addq	%rax, %rbx              /* s0x2s1.lo.. */
 	adcq	%rdx, %rbp              /* s0x2s1.hi.. */
 	shlq	$1, %r9                 /* s3x2 */
 	shldq	$13, %rsi, %rdi         /* (s0s0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	movq	%r9, %rax               /* s3x2 */
-	mulq	%r14                    /* s3x2s4x19.hi         columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulq	%r14                    /* rdx=s3x2s4x19.hi rax=s3x2s4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	addq	%rax, %r12              /* s1s1.lo.. */
 	adcq	24(%rsp), %rdx          /* s1s1.hi.. */
 	movq	%r8, %rax               /* s4 */
 	movq	%rdx, %r10              /* s1s1.hi.. */
-	mulq	%r14                    /* s4s4x19.hi */
+	mulq	%r14                    /* rdx=s4s4x19.hi rax=s4s4x19.lo */
 	addq	%rax, %r15              /* s0x2s3.lo.. */
-	movq	32(%rsp), %rax          /* reload s0x2s4.hi.. */
+	movq	32(%rsp), %rax          /* s0x2s4.hi.. */
 	adcq	16(%rsp), %rdx          /* s0x2s3.hi.. */
 	shldq	$13, %rbx, %rbp         /* (s0x2s1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
 	shldq	$13, %r12, %r10         /* (s1s1.lo..).high */
@@ -635,7 +635,7 @@ LOCAL(square_n_loop3):
 	andq	%r11, %r12              /* (s1s1.lo..).low */
 	addq	%rdi, %rbx              /* (s0x2s1.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%rbp, %r12              /* (s1s1.lo..).low.. */
-	andq	%r11, %r15              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%r11, %r15              /* (s0x2s3.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r10, %r15              /* (s0x2s3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%rsi, %rax              /* (s0s0.lo..).low.. */
 	andq	%r11, %rcx              /* (s0x2s4.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
@@ -656,10 +656,10 @@ LOCAL(square_n_loop3):
 	addq	%rdx, %rbx              /* ((s0x2s1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r10, %r12              /* ((s1s1.lo..).low..).low.. */
 	imulq	$19, %rsi, %r10         /* %v92 */
-	andq	%r11, %r15              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%r11, %r15              /* ((s0x2s3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r15, %r9               /* ((s0x2s3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r10, %rax              /* ((s0s0.lo..).low..).low.. */
-	andq	%r11, %rcx              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%r11, %rcx              /* ((s0x2s4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rcx, %r8               /* ((s0x2s4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%rbx, %r10              /* ((s0x2s1.lo..).low..).low.. */
 	movq	%r12, %r11              /* ((s1s1.lo..).low..).low.. */
@@ -676,8 +676,8 @@ LOCAL(square_n_none):
 	movq	%r9, %rbx               /* a[3] */
 	shrq	$51, %rbx               /* a[3].high */
 	movq	%r8, %rbp               /* a[4] */
-	shrq	$51, %rbp
-	imulq	$19, %rbp, %rbp         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shrq	$51, %rbp               /* a[4].high */
+	imulq	$19, %rbp, %rbp         /* 19*a[4].high         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movabsq	$0x7ffffffffffff, %r12  /* 0x7ffffffffffff */
 	andq	%r12, %rax              /* a[0].low             low, high = zip(*(column.split(51) for column in columns)) */
 	andq	%r12, %r10              /* a[1].low */
@@ -687,7 +687,7 @@ LOCAL(square_n_none):
 	addq	%rdx, %r11              /* a[2].low.. */
 	addq	%rsi, %r9               /* a[3].low.. */
 	addq	%rbp, %rax              /* a[0].low.. */
-	andq	%r12, %r8               /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%r12, %r8               /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rbx, %r8               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 LOCAL(square_n_join2):
 	movq	(%rsp), %rcx            /* out */
@@ -748,39 +748,39 @@ SYMBOL(curve25519_5x51_mul_small):
 	.cfi_offset %rbp, -24
 	movq	(%rsi), %rax            /* a[0] */
 	movq	%rdx, %r10              /* c */
-	mulq	%rdx                    /* ca0.lo               return carried([c * limb for limb in a]) */
+	mulq	%rdx                    /* rdx=ca0.hi rax=ca0.lo return carried([c * limb for limb in a]) */
 	shldq	$13, %rax, %rdx         /* ca0.lo.high          low, high = zip(*(column.split(51) for column in columns)) */
-	movabsq	$0x7ffffffffffff, %r11
+	movabsq	$0x7ffffffffffff, %r11  /* 0x7ffffffffffff */
 	andq	%rax, %r11              /* ca0.lo.low */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, %r9               /* ca0.lo.high */
-	mulq	%r10                    /* ca1.lo               return carried([c * limb for limb in a]) */
+	mulq	%r10                    /* rdx=ca1.hi rax=ca1.lo return carried([c * limb for limb in a]) */
 	shldq	$13, %rax, %rdx         /* ca1.lo.high          low, high = zip(*(column.split(51) for column in columns)) */
-	movabsq	$0x7ffffffffffff, %r8
+	movabsq	$0x7ffffffffffff, %r8   /* 0x7ffffffffffff */
 	andq	%rax, %r8               /* ca1.lo.low */
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, %rcx              /* ca1.lo.high */
 	mulq	%r10                    /* rdx=ca2.hi rax=ca2.lo return carried([c * limb for limb in a]) */
 	addq	%r9, %r8                /* ca1.lo.low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	shldq	$13, %rax, %rdx         /* ca2.lo.high          low, high = zip(*(column.split(51) for column in columns)) */
-	movabsq	$0x7ffffffffffff, %r9
+	movabsq	$0x7ffffffffffff, %r9   /* 0x7ffffffffffff */
 	andq	%rax, %r9               /* ca2.lo.low */
 	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, %rbx              /* ca2.lo.high */
 	mulq	%r10                    /* rdx=ca3.hi rax=ca3.lo return carried([c * limb for limb in a]) */
 	addq	%rcx, %r9               /* ca2.lo.low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	shldq	$13, %rax, %rdx         /* ca3.lo.high          low, high = zip(*(column.split(51) for column in columns)) */
-	movabsq	$0x7ffffffffffff, %rcx
+	movabsq	$0x7ffffffffffff, %rcx  /* 0x7ffffffffffff */
 	andq	%rax, %rcx              /* ca3.lo.low */
 	movq	32(%rsi), %rax          /* a[4] */
 	movq	%rdx, %rbp              /* ca3.lo.high */
-	mulq	%r10                    /* ca4.lo               return carried([c * limb for limb in a]) */
-	shldq	$13, %rax, %rdx         /*                      low, high = zip(*(column.split(51) for column in columns)) */
-	imulq	$19, %rdx, %r10         /*                      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	mulq	%r10                    /* rdx=ca4.hi rax=ca4.lo return carried([c * limb for limb in a]) */
+	shldq	$13, %rax, %rdx         /* ca4.lo.high          low, high = zip(*(column.split(51) for column in columns)) */
+	imulq	$19, %rdx, %r10         /* 19*ca4.lo.high       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%r10, %r11              /* ca0.lo.low.. */
 	addq	%rbx, %rcx              /* ca3.lo.low.. */
-	movabsq	$0x7ffffffffffff, %r10
-	andq	%r10, %rax              /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r10  /* 0x7ffffffffffff */
+	andq	%r10, %rax              /* ca4.lo.low           low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rbp, %rax              /* ca4.lo.low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%r11, (%rdi)
 	movq	%r8, 8(%rdi)
@@ -856,20 +856,20 @@ SYMBOL(curve25519_5x51_add):
 SYMBOL(curve25519_5x51_sub):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x1fffffffffffb4, %rax
+	movabsq	$0x1fffffffffffb4, %rax /* 0x1fffffffffffb4 */
 	addq	(%rsi), %rax            /* a[0]..               return [x + m - y for x, m, y in zip(a, multiple, b)] */
-	movabsq	$0x1ffffffffffffc, %r10
+	movabsq	$0x1ffffffffffffc, %r10 /* 0x1ffffffffffffc */
 	addq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x1ffffffffffffc, %r11
+	movabsq	$0x1ffffffffffffc, %r11 /* 0x1ffffffffffffc */
 	addq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x1ffffffffffffc, %r9
+	movabsq	$0x1ffffffffffffc, %r9  /* 0x1ffffffffffffc */
 	addq	24(%rsi), %r9           /* a[3].. */
 	subq	(%rdx), %rax            /* a[0].. */
 	subq	8(%rdx), %r10           /* a[1].. */
 	subq	16(%rdx), %r11          /* a[2].. */
 	subq	24(%rdx), %r9           /* a[3].. */
-	movabsq	$0x1ffffffffffffc, %r8
-	addq	32(%rsi), %r8
+	movabsq	$0x1ffffffffffffc, %r8  /* 0x1ffffffffffffc */
+	addq	32(%rsi), %r8           /* a[4].. */
 	subq	32(%rdx), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -900,15 +900,15 @@ SYMBOL(curve25519_5x51_sub):
 SYMBOL(curve25519_5x51_neg):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x1fffffffffffb4, %rax
+	movabsq	$0x1fffffffffffb4, %rax /* 0x1fffffffffffb4 */
 	subq	(%rsi), %rax            /* a[0]..               return [m - x for m, x in zip(multiple, a)] */
-	movabsq	$0x1ffffffffffffc, %r10
+	movabsq	$0x1ffffffffffffc, %r10 /* 0x1ffffffffffffc */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x1ffffffffffffc, %r11
+	movabsq	$0x1ffffffffffffc, %r11 /* 0x1ffffffffffffc */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x1ffffffffffffc, %r9
+	movabsq	$0x1ffffffffffffc, %r9  /* 0x1ffffffffffffc */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x1ffffffffffffc, %r8
+	movabsq	$0x1ffffffffffffc, %r8  /* 0x1ffffffffffffc */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -947,22 +947,22 @@ SYMBOL(curve25519_5x51_canon):
 	shrq	$51, %r10               /* a[1].high */
 	shrq	$51, %r11               /* a[2].high */
 	shrq	$51, %r9                /* a[3].high */
-	shrq	$51, %r8
-	imulq	$19, %r8, %r8           /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %rcx
-	andq	(%rsi), %rcx            /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	shrq	$51, %r8                /* a[4].high */
+	imulq	$19, %r8, %r8           /* 19*a[4].high         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movabsq	$0x7ffffffffffff, %rcx  /* 0x7ffffffffffff */
+	andq	(%rsi), %rcx            /* a[0].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %rcx               /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r8
-	andq	8(%rsi), %r8            /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r8   /* 0x7ffffffffffff */
+	andq	8(%rsi), %r8            /* a[1].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rax, %r8               /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %rax
-	andq	16(%rsi), %rax          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %rax  /* 0x7ffffffffffff */
+	andq	16(%rsi), %rax          /* a[2].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r10, %rax              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r10
-	andq	24(%rsi), %r10          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r10  /* 0x7ffffffffffff */
+	andq	24(%rsi), %r10          /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r11, %r10              /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r11
-	andq	32(%rsi), %r11          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r11  /* 0x7ffffffffffff */
+	andq	32(%rsi), %r11          /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r9, %r11               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%r8, %r9                /* a[1].low.. */
 	shlq	$51, %r9                /* a[1].low..<<         x = fe.element(carried(limbs)).value */
@@ -979,7 +979,7 @@ SYMBOL(curve25519_5x51_canon):
 	shrq	$39, %r10               /* (a[3].low..).high */
 	addq	%r9, %rax               /* (a[2].low..).high.. */
 	adcq	$0, %r10                /* (a[3].low..).high.. */
-	shlq	$12, %r11
+	shlq	$12, %r11               /* a[4].low..<< */
 	addq	%r11, %r10              /* (a[3].low..).high.. */
 	movq	%rcx, %r11              /* a[0].low.. */
 	addq	$19, %r11               /*                      q = (x + 19).split(255)[1] */
@@ -990,14 +990,14 @@ SYMBOL(curve25519_5x51_canon):
 	movq	%r10, %r11              /* (a[3].low..).high.. */
 	adcq	$0, %r11                /* (a[3].low..).high.. */
 	movq	%r11, %r9               /* (a[3].low..).high.. */
-	shrq	$63, %r9
-	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
+	shrq	$63, %r9                /* ((a[3].low..).high..).high */
+	imulq	$19, %r9, %r9           /* %v44                 return x + 19 * q - (q << 255) */
 	addq	%r9, %rcx               /* a[0].low.. */
 	adcq	$0, %r8                 /* (a[1].low..).high.. */
 	adcq	$0, %rax                /* (a[2].low..).high.. */
 	adcq	$0, %r10                /* (a[3].low..).high.. */
-	movabsq	$0x8000000000000000, %r9
-	andq	%r9, %r11
+	movabsq	$0x8000000000000000, %r9 /* 0x8000000000000000 */
+	andq	%r9, %r11               /* ((a[3].low..).high..).low */
 	subq	%r11, %r10              /* (a[3].low..).high.. */
 	movq	%r8, %r11               /* (a[1].low..).high.. */
 	shldq	$13, %rcx, %r11         /* (a[0].low..).high    def canon(a: full) -> fe.below(P): */
@@ -1005,13 +1005,13 @@ SYMBOL(curve25519_5x51_canon):
 	shrdq	$25, %r10, %rax         /* ((a[2].low..).high..).high */
 	shrq	$12, %r10               /* ((a[3].low..).high..).high */
 	movabsq	$0x7ffffffffffff, %r9   /* 0x7ffffffffffff */
-	andq	%r9, %rcx
+	andq	%r9, %rcx               /* (a[0].low..).low */
 	movq	%rcx, (%rdi)
-	andq	%r9, %r11
+	andq	%r9, %r11               /* (a[0].low..).high.low */
 	movq	%r11, 8(%rdi)
-	andq	%r9, %r8
+	andq	%r9, %r8                /* ((a[1].low..).high..).high.low */
 	movq	%r8, 16(%rdi)
-	andq	%r9, %rax
+	andq	%r9, %rax               /* ((a[2].low..).high..).high.low */
 	movq	%rax, 24(%rdi)
 	movq	%r10, 32(%rdi)
 	ret
@@ -1046,22 +1046,22 @@ SYMBOL(curve25519_5x51_is_zero):
 	shrq	$51, %r10               /* a[1].high */
 	shrq	$51, %r11               /* a[2].high */
 	shrq	$51, %r9                /* a[3].high */
-	shrq	$51, %r8
-	imulq	$19, %r8, %r8           /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %rcx
-	andq	(%rdi), %rcx            /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	shrq	$51, %r8                /* a[4].high */
+	imulq	$19, %r8, %r8           /* 19*a[4].high         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movabsq	$0x7ffffffffffff, %rcx  /* 0x7ffffffffffff */
+	andq	(%rdi), %rcx            /* a[0].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %rcx               /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r8
-	andq	8(%rdi), %r8            /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r8   /* 0x7ffffffffffff */
+	andq	8(%rdi), %r8            /* a[1].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rax, %r8               /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %rax
-	andq	16(%rdi), %rax          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %rax  /* 0x7ffffffffffff */
+	andq	16(%rdi), %rax          /* a[2].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r10, %rax              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r10
-	andq	24(%rdi), %r10          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r10  /* 0x7ffffffffffff */
+	andq	24(%rdi), %r10          /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r11, %r10              /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r11
-	andq	32(%rdi), %r11          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r11  /* 0x7ffffffffffff */
+	andq	32(%rdi), %r11          /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r9, %r11               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%r8, %r9                /* a[1].low.. */
 	shlq	$51, %r9                /* a[1].low..<<         x = fe.element(carried(limbs)).value */
@@ -1078,7 +1078,7 @@ SYMBOL(curve25519_5x51_is_zero):
 	shrq	$39, %r10               /* (a[3].low..).high */
 	addq	%r9, %rax               /* (a[2].low..).high.. */
 	adcq	$0, %r10                /* (a[3].low..).high.. */
-	shlq	$12, %r11
+	shlq	$12, %r11               /* a[4].low..<< */
 	addq	%r11, %r10              /* (a[3].low..).high.. */
 	movq	%rcx, %r11              /* a[0].low.. */
 	addq	$19, %r11               /*                      q = (x + 19).split(255)[1] */
@@ -1089,20 +1089,20 @@ SYMBOL(curve25519_5x51_is_zero):
 	movq	%r10, %r11              /* (a[3].low..).high.. */
 	adcq	$0, %r11                /* (a[3].low..).high.. */
 	movq	%r11, %r9               /* (a[3].low..).high.. */
-	shrq	$63, %r9
-	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
+	shrq	$63, %r9                /* ((a[3].low..).high..).high */
+	imulq	$19, %r9, %r9           /* %v43                 return x + 19 * q - (q << 255) */
 	addq	%r9, %rcx               /* a[0].low.. */
 	adcq	$0, %r8                 /* (a[1].low..).high.. */
 	adcq	$0, %rax                /* (a[2].low..).high.. */
 	adcq	$0, %r10                /* (a[3].low..).high.. */
-	movabsq	$0x8000000000000000, %r9
-	andq	%r9, %r11
+	movabsq	$0x8000000000000000, %r9 /* 0x8000000000000000 */
+	andq	%r9, %r11               /* ((a[3].low..).high..).low */
 	subq	%r11, %r10              /* (a[3].low..).high.. */
-	orq	%r8, %rcx               /*                      return reduced(a).is_zero() */
-	orq	%rax, %rcx
-	orq	%r10, %rcx
+	orq	%r8, %rcx               /* a[0].low..           return reduced(a).is_zero() */
+	orq	%rax, %rcx              /* a[0].low.. */
+	orq	%r10, %rcx              /* a[0].low.. */
 	negq	%rcx
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v55 */
 	ret
 	.cfi_endproc
@@ -1134,20 +1134,20 @@ SYMBOL(curve25519_5x51_equal):
 	pushq	%rbp                    /* save */
 	.cfi_def_cfa_offset 24
 	.cfi_offset %rbp, -24
-	movabsq	$0x7ffffffffffed0, %r10
+	movabsq	$0x7ffffffffffed0, %r10 /* 0x7ffffffffffed0 */
 	addq	(%rdi), %r10            /* a[0]..               return is_zero([x + 4 * m - y for x, m, y in zip(a, multiple, b)]) */
-	movabsq	$0x7ffffffffffff0, %rax
+	movabsq	$0x7ffffffffffff0, %rax /* 0x7ffffffffffff0 */
 	addq	8(%rdi), %rax           /* a[1].. */
-	movabsq	$0x7ffffffffffff0, %r11
+	movabsq	$0x7ffffffffffff0, %r11 /* 0x7ffffffffffff0 */
 	addq	16(%rdi), %r11          /* a[2].. */
-	movabsq	$0x7ffffffffffff0, %r9
+	movabsq	$0x7ffffffffffff0, %r9  /* 0x7ffffffffffff0 */
 	addq	24(%rdi), %r9           /* a[3].. */
 	subq	(%rsi), %r10            /* a[0].. */
 	subq	8(%rsi), %rax           /* a[1].. */
 	subq	16(%rsi), %r11          /* a[2].. */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x7ffffffffffff0, %r8
-	addq	32(%rdi), %r8
+	movabsq	$0x7ffffffffffff0, %r8  /* 0x7ffffffffffff0 */
+	addq	32(%rdi), %r8           /* a[4].. */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%r10, %rcx              /* a[0].. */
 	shrq	$51, %rcx               /* (a[0]..).high        low, high = zip(*(column.split(51) for column in columns)) */
@@ -1163,10 +1163,10 @@ SYMBOL(curve25519_5x51_equal):
 	andq	%rbp, %r10              /* (a[0]..).low */
 	andq	%rbp, %rax              /* (a[1]..).low */
 	andq	%rbp, %r11              /* (a[2]..).low */
-	imulq	$19, %rbx, %rbx         /* (a[4]..).high        return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	imulq	$19, %rbx, %rbx         /* 19*(a[4]..).high     return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%rcx, %rax              /* (a[1]..).low.. */
 	addq	%rdx, %r11              /* (a[2]..).low.. */
-	andq	%rbp, %r9               /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rbp, %r9               /* (a[3]..).low         low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rsi, %r9               /* (a[3]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%rbx, %r10              /* (a[0]..).low.. */
 	andq	%rbp, %r8               /* (a[4]..).low         low, high = zip(*(column.split(51) for column in columns)) */
@@ -1186,7 +1186,7 @@ SYMBOL(curve25519_5x51_equal):
 	adcq	$0, %r11                /* ((a[2]..).low..).high.. */
 	shrq	$39, %r9                /* ((a[3]..).low..).high */
 	addq	%rcx, %r11              /* ((a[2]..).low..).high.. */
-	adcq	$0, %r9
+	adcq	$0, %r9                 /* ((a[3]..).low..).high.. */
 	addq	%r8, %r9                /* ((a[3]..).low..).high.. */
 	movq	%r10, %r8               /* (a[0]..).low.. */
 	addq	$19, %r8                /*                      q = (x + 19).split(255)[1] */
@@ -1197,9 +1197,9 @@ SYMBOL(curve25519_5x51_equal):
 	movq	%r9, %r8                /* ((a[3]..).low..).high.. */
 	adcq	$0, %r8                 /* ((a[3]..).low..).high.. */
 	movq	%r8, %rcx               /* ((a[3]..).low..).high.. */
-	shrq	$63, %rcx
+	shrq	$63, %rcx               /* (((a[3]..).low..).high..).high */
 	imulq	$19, %rcx, %rcx         /* %v61                 return x + 19 * q - (q << 255) */
-	movabsq	$0x8000000000000000, %rdx
+	movabsq	$0x8000000000000000, %rdx /* 0x8000000000000000 */
 	andq	%rdx, %r8               /* (((a[3]..).low..).high..).low */
 	addq	%rcx, %r10              /* (a[0]..).low.. */
 	adcq	$0, %rax                /* ((a[1]..).low..).high.. */
@@ -1208,8 +1208,8 @@ SYMBOL(curve25519_5x51_equal):
 	orq	%rax, %r10              /* (a[0]..).low..       return reduced(a).is_zero() */
 	movq	$1, %rax                /* start */
 	subq	%r8, %r9                /* ((a[3]..).low..).high.. return x + 19 * q - (q << 255) */
-	orq	%r11, %r10              /*                      return reduced(a).is_zero() */
-	orq	%r9, %r10
+	orq	%r11, %r10              /* (a[0]..).low..       return reduced(a).is_zero() */
+	orq	%r9, %r10               /* (a[0]..).low.. */
 	negq	%r10
 	sbbq	$0, %rax                /* %v73 */
 	popq	%rbp                    /* restore */
@@ -1250,22 +1250,22 @@ SYMBOL(curve25519_5x51_is_odd):
 	shrq	$51, %r11               /* a[1].high */
 	shrq	$51, %r9                /* a[2].high */
 	shrq	$51, %r8                /* a[3].high */
-	shrq	$51, %rax
-	imulq	$19, %rax, %rcx         /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %rax
-	andq	(%rdi), %rax            /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	shrq	$51, %rax               /* a[4].high */
+	imulq	$19, %rax, %rcx         /* 19*a[4].high         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movabsq	$0x7ffffffffffff, %rax  /* 0x7ffffffffffff */
+	andq	(%rdi), %rax            /* a[0].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rcx, %rax              /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %rcx
-	andq	8(%rdi), %rcx           /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %rcx  /* 0x7ffffffffffff */
+	andq	8(%rdi), %rcx           /* a[1].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r10, %rcx              /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r10
-	andq	16(%rdi), %r10          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r10  /* 0x7ffffffffffff */
+	andq	16(%rdi), %r10          /* a[2].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r11, %r10              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r11
-	andq	24(%rdi), %r11          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r11  /* 0x7ffffffffffff */
+	andq	24(%rdi), %r11          /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r9, %r11               /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r9
-	andq	32(%rdi), %r9           /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r9   /* 0x7ffffffffffff */
+	andq	32(%rdi), %r9           /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %r9                /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%rcx, %r8               /* a[1].low.. */
 	shlq	$51, %r8                /* a[1].low..<<         x = fe.element(carried(limbs)).value */
@@ -1282,16 +1282,16 @@ SYMBOL(curve25519_5x51_is_odd):
 	shrq	$39, %r11               /* (a[3].low..).high */
 	addq	%r8, %r10               /* (a[2].low..).high.. */
 	adcq	$0, %r11                /* (a[3].low..).high.. */
-	shlq	$12, %r9
+	shlq	$12, %r9                /* a[4].low..<< */
 	addq	%r9, %r11               /* (a[3].low..).high.. */
 	movq	%rax, %r9               /* a[0].low.. */
 	addq	$19, %r9                /*                      q = (x + 19).split(255)[1] */
 	adcq	$0, %rcx
 	adcq	$0, %r10
-	adcq	$0, %r11
-	shrq	$63, %r11
-	imulq	$19, %r11, %r10         /*                      return x + 19 * q - (q << 255) */
-	addq	%r10, %rax
+	adcq	$0, %r11                /* (a[3].low..).high.. */
+	shrq	$63, %r11               /* ((a[3].low..).high..).high */
+	imulq	$19, %r11, %r10         /* %v43                 return x + 19 * q - (q << 255) */
+	addq	%r10, %rax              /* a[0].low.. */
 	andq	$1, %rax                /* (a[0].low..).low     return reduced(a).split(1)[0] */
 	ret
 	.cfi_endproc
@@ -1329,22 +1329,22 @@ SYMBOL(curve25519_5x51_absolute):
 	shrq	$51, %r10               /* a[1].high */
 	shrq	$51, %r11               /* a[2].high */
 	shrq	$51, %r9                /* a[3].high */
-	shrq	$51, %r8
-	imulq	$19, %r8, %r8           /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %rcx
-	andq	(%rsi), %rcx            /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	shrq	$51, %r8                /* a[4].high */
+	imulq	$19, %r8, %r8           /* 19*a[4].high         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movabsq	$0x7ffffffffffff, %rcx  /* 0x7ffffffffffff */
+	andq	(%rsi), %rcx            /* a[0].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %rcx               /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r8
-	andq	8(%rsi), %r8            /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r8   /* 0x7ffffffffffff */
+	andq	8(%rsi), %r8            /* a[1].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rax, %r8               /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %rax
-	andq	16(%rsi), %rax          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %rax  /* 0x7ffffffffffff */
+	andq	16(%rsi), %rax          /* a[2].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r10, %rax              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r10
-	andq	24(%rsi), %r10          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r10  /* 0x7ffffffffffff */
+	andq	24(%rsi), %r10          /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r11, %r10              /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r11
-	andq	32(%rsi), %r11          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r11  /* 0x7ffffffffffff */
+	andq	32(%rsi), %r11          /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r9, %r11               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%r8, %r9                /* a[1].low.. */
 	shlq	$51, %r9                /* a[1].low..<<         x = fe.element(carried(limbs)).value */
@@ -1361,7 +1361,7 @@ SYMBOL(curve25519_5x51_absolute):
 	shrq	$39, %r10               /* (a[3].low..).high */
 	addq	%r9, %rax               /* (a[2].low..).high.. */
 	adcq	$0, %r10                /* (a[3].low..).high.. */
-	shlq	$12, %r11
+	shlq	$12, %r11               /* a[4].low..<< */
 	addq	%r11, %r10              /* (a[3].low..).high.. */
 	movq	%rcx, %r11              /* a[0].low.. */
 	addq	$19, %r11               /*                      q = (x + 19).split(255)[1] */
@@ -1372,43 +1372,43 @@ SYMBOL(curve25519_5x51_absolute):
 	movq	%r10, %r11              /* (a[3].low..).high.. */
 	adcq	$0, %r11                /* (a[3].low..).high.. */
 	movq	%r11, %r9               /* (a[3].low..).high.. */
-	shrq	$63, %r9
-	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
+	shrq	$63, %r9                /* ((a[3].low..).high..).high */
+	imulq	$19, %r9, %r9           /* %v44                 return x + 19 * q - (q << 255) */
 	addq	%r9, %rcx               /* a[0].low.. */
 	adcq	$0, %r8                 /* (a[1].low..).high.. */
 	adcq	$0, %rax                /* (a[2].low..).high.. */
 	adcq	$0, %r10                /* (a[3].low..).high.. */
-	movabsq	$0x8000000000000000, %r9
-	andq	%r9, %r11
+	movabsq	$0x8000000000000000, %r9 /* 0x8000000000000000 */
+	andq	%r9, %r11               /* ((a[3].low..).high..).low */
 	subq	%r11, %r10              /* (a[3].low..).high.. */
-	movq	$-19, %r11
+	movq	$-19, %r11              /* 0xffffffffffffffed */
 	subq	%rcx, %r11              /* a[0].low..           return pick(odd, P - x, x) */
-	movq	$-1, %r9
+	movq	$-1, %r9                /* 0xffffffffffffffff */
 	sbbq	%r8, %r9                /* (a[1].low..).high.. */
-	movq	$-1, %rdx
+	movq	$-1, %rdx               /* 0xffffffffffffffff */
 	sbbq	%rax, %rdx              /* (a[2].low..).high.. */
-	movabsq	$0x7fffffffffffffff, %rsi
+	movabsq	$0x7fffffffffffffff, %rsi /* 0x7fffffffffffffff */
 	sbbq	%r10, %rsi              /* (a[3].low..).high.. */
 	movq	%rcx, %rbx              /* a[0].low.. */
-	andq	$1, %rbx                /*                      odd, _ = x.split(1) */
+	andq	$1, %rbx                /* (a[0].low..).low     odd, _ = x.split(1) */
 	negq	%rbx                    /*                      return pick(odd, P - x, x) */
 	cmovcq	%r11, %rcx              /* %v61 */
 	cmovcq	%r9, %r8                /* %v62 */
 	cmovcq	%rdx, %rax              /* %v63 */
 	cmovcq	%rsi, %r10              /* %v64 */
-	movq	%r8, %r11
+	movq	%r8, %r11               /* %v62 */
 	shldq	$13, %rcx, %r11         /* %v65                 def absolute(a: full) -> fe.below(P): */
 	shrdq	$38, %rax, %r8          /* %v66 */
 	shrdq	$25, %r10, %rax         /* %v67 */
 	shrq	$12, %r10               /* %v68 */
 	movabsq	$0x7ffffffffffff, %r9   /* 0x7ffffffffffff */
-	andq	%r9, %rcx
+	andq	%r9, %rcx               /* %v69 */
 	movq	%rcx, (%rdi)
-	andq	%r9, %r11
+	andq	%r9, %r11               /* %v70 */
 	movq	%r11, 8(%rdi)
-	andq	%r9, %r8
+	andq	%r9, %r8                /* %v71 */
 	movq	%r8, 16(%rdi)
-	andq	%r9, %rax
+	andq	%r9, %rax               /* %v72 */
 	movq	%rax, 24(%rdi)
 	movq	%r10, 32(%rdi)
 	popq	%rbx                    /* restore */
@@ -1446,22 +1446,22 @@ SYMBOL(curve25519_5x51_to_bytes):
 	shrq	$51, %r10               /* a[1].high */
 	shrq	$51, %r11               /* a[2].high */
 	shrq	$51, %r9                /* a[3].high */
-	shrq	$51, %r8
-	imulq	$19, %r8, %r8           /* a[4].high            return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %rcx
-	andq	(%rsi), %rcx            /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	shrq	$51, %r8                /* a[4].high */
+	imulq	$19, %r8, %r8           /* 19*a[4].high         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movabsq	$0x7ffffffffffff, %rcx  /* 0x7ffffffffffff */
+	andq	(%rsi), %rcx            /* a[0].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %rcx               /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r8
-	andq	8(%rsi), %r8            /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r8   /* 0x7ffffffffffff */
+	andq	8(%rsi), %r8            /* a[1].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%rax, %r8               /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %rax
-	andq	16(%rsi), %rax          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %rax  /* 0x7ffffffffffff */
+	andq	16(%rsi), %rax          /* a[2].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r10, %rax              /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r10
-	andq	24(%rsi), %r10          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r10  /* 0x7ffffffffffff */
+	andq	24(%rsi), %r10          /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r11, %r10              /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movabsq	$0x7ffffffffffff, %r11
-	andq	32(%rsi), %r11          /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	movabsq	$0x7ffffffffffff, %r11  /* 0x7ffffffffffff */
+	andq	32(%rsi), %r11          /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r9, %r11               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%r8, %r9                /* a[1].low.. */
 	shlq	$51, %r9                /* a[1].low..<<         x = fe.element(carried(limbs)).value */
@@ -1478,7 +1478,7 @@ SYMBOL(curve25519_5x51_to_bytes):
 	shrq	$39, %r10               /* (a[3].low..).high */
 	addq	%r9, %rax               /* (a[2].low..).high.. */
 	adcq	$0, %r10                /* (a[3].low..).high.. */
-	shlq	$12, %r11
+	shlq	$12, %r11               /* a[4].low..<< */
 	addq	%r11, %r10              /* (a[3].low..).high.. */
 	movq	%rcx, %r11              /* a[0].low.. */
 	addq	$19, %r11               /*                      q = (x + 19).split(255)[1] */
@@ -1489,14 +1489,14 @@ SYMBOL(curve25519_5x51_to_bytes):
 	movq	%r10, %r11              /* (a[3].low..).high.. */
 	adcq	$0, %r11                /* (a[3].low..).high.. */
 	movq	%r11, %r9               /* (a[3].low..).high.. */
-	shrq	$63, %r9
-	imulq	$19, %r9, %r9           /*                      return x + 19 * q - (q << 255) */
+	shrq	$63, %r9                /* ((a[3].low..).high..).high */
+	imulq	$19, %r9, %r9           /* %v44                 return x + 19 * q - (q << 255) */
 	addq	%r9, %rcx               /* a[0].low.. */
 	adcq	$0, %r8                 /* (a[1].low..).high.. */
 	adcq	$0, %rax                /* (a[2].low..).high.. */
 	adcq	$0, %r10                /* (a[3].low..).high.. */
-	movabsq	$0x8000000000000000, %r9
-	andq	%r9, %r11
+	movabsq	$0x8000000000000000, %r9 /* 0x8000000000000000 */
+	andq	%r9, %r11               /* ((a[3].low..).high..).low */
 	subq	%r11, %r10              /* (a[3].low..).high.. */
 	movq	%rcx, (%rdi)
 	movq	%r8, 8(%rdi)
@@ -1539,9 +1539,9 @@ SYMBOL(curve25519_5x51_from_bytes):
 	sbbq	$-1, %rax
 	movabsq	$0x7fffffffffffffff, %rax /* 0x7fffffffffffffff */
 	sbbq	%rax, %r10
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v11 */
-	movl	$1, %r10d
+	movl	$1, %r10d               /* 1 */
 	subq	%rax, %r10              /* %v13 */
 	cmpq	$1, %r10                /*                      return pick(good, s.value, 0), good */
 	movl	$0, %eax                /* 0 */
@@ -1549,19 +1549,19 @@ SYMBOL(curve25519_5x51_from_bytes):
 	cmovcq	%rax, %r9               /* %v17 */
 	cmovcq	%rax, %r8               /* %v18 */
 	cmovcq	%rax, %rcx              /* %v19 */
-	movq	%r9, %rax
+	movq	%r9, %rax               /* %v17 */
 	shldq	$13, %r11, %rax         /* %v20                 def from_bytes(s: Bytes(32, "little")) -> tuple[fe.below(P), Bit]: */
 	shrdq	$38, %r8, %r9           /* %v21 */
 	shrdq	$25, %rcx, %r8          /* %v22 */
 	shrq	$12, %rcx               /* %v23 */
 	movabsq	$0x7ffffffffffff, %rdx  /* 0x7ffffffffffff */
-	andq	%rdx, %r11
+	andq	%rdx, %r11              /* %v24 */
 	movq	%r11, (%rdi)
-	andq	%rdx, %rax
+	andq	%rdx, %rax              /* %v26 */
 	movq	%rax, 8(%rdi)
-	andq	%rdx, %r9
+	andq	%rdx, %r9               /* %v27 */
 	movq	%r9, 16(%rdi)
-	andq	%rdx, %r8
+	andq	%rdx, %r8               /* %v28 */
 	movq	%r8, 24(%rdi)
 	movq	%rcx, 32(%rdi)
 	movq	%r10, %rax              /* %v13 */
@@ -1605,7 +1605,7 @@ SYMBOL(curve25519_5x51_from_bytes_255):
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
 	movq	%r8, 16(%rdi)
-	andq	%rcx, %r9
+	andq	%rcx, %r9               /* s[2].high.low */
 	movq	%r9, 24(%rdi)
 	movq	%r11, 32(%rdi)
 	ret

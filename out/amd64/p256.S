@@ -84,57 +84,57 @@ SYMBOL(p256_mul):
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
 	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo return reduced(a.value * b.value) */
-	mulxq	8(%rax), %r8, %r9       /* a[0]*b[1].hi */
+	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo */
 	addq	%r10, %r8               /* a[0]*b[1].lo.. */
-	mulxq	16(%rax), %rcx, %r10    /* a[0]*b[2].hi */
+	mulxq	16(%rax), %rcx, %r10    /* r10=a[0]*b[2].hi rcx=a[0]*b[2].lo */
 	adcq	%r9, %rcx               /* a[0]*b[2].lo.. */
-	mulxq	24(%rax), %rbx, %r9     /* a[0]*b[3].hi */
+	mulxq	24(%rax), %rbx, %r9     /* r9=a[0]*b[3].hi rbx=a[0]*b[3].lo */
 	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%r10, %rbx              /* a[0]*b[3].lo.. */
 	adcq	$0, %r9                 /* a[0]*b[3].hi.. */
 	mulxq	(%rax), %rbp, %r10      /* r10=a[1]*b[0].hi rbp=a[1]*b[0].lo */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%rbp, %r8               /* a[0]*b[1].lo.. */
-	mulxq	8(%rax), %r13, %rbp     /* a[1]*b[1].hi */
-	adcxq	%r13, %rcx
+	mulxq	8(%rax), %r13, %rbp     /* rbp=a[1]*b[1].hi r13=a[1]*b[1].lo */
+	adcxq	%r13, %rcx              /* a[0]*b[2].lo.. */
 	adoxq	%r10, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	16(%rax), %r13, %r10    /* a[1]*b[2].hi */
-	adcxq	%r13, %rbx
+	mulxq	16(%rax), %r13, %r10    /* r10=a[1]*b[2].hi r13=a[1]*b[2].lo */
+	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
 	adoxq	%rbp, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	24(%rax), %rdx, %rbp    /* a[1]*b[3].hi */
-	adcxq	%rdx, %r9
+	mulxq	24(%rax), %rdx, %rbp    /* rbp=a[1]*b[3].hi rdx=a[1]*b[3].lo */
+	adcxq	%rdx, %r9               /* a[0]*b[3].hi.. */
 	movq	16(%rsi), %rdx          /* a[2] */
 	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
-	adcxq	%r12, %rbp
+	adcxq	%r12, %rbp              /* a[1]*b[3].hi.. */
 	adoxq	%r12, %rbp              /* a[1]*b[3].hi.. */
 	mulxq	(%rax), %r12, %r10      /* r10=a[2]*b[0].hi r12=a[2]*b[0].lo */
 	xorl	%r13d, %r13d            /* 0 */
 	adcxq	%r12, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	8(%rax), %r14, %r12     /* a[2]*b[1].hi */
-	adcxq	%r14, %rbx
+	mulxq	8(%rax), %r14, %r12     /* r12=a[2]*b[1].hi r14=a[2]*b[1].lo */
+	adcxq	%r14, %rbx              /* a[0]*b[3].lo.. */
 	adoxq	%r10, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	16(%rax), %r14, %r10    /* a[2]*b[2].hi */
-	adcxq	%r14, %r9
+	mulxq	16(%rax), %r14, %r10    /* r10=a[2]*b[2].hi r14=a[2]*b[2].lo */
+	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
 	adoxq	%r12, %r9               /* a[0]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r12    /* a[2]*b[3].hi */
-	adcxq	%rdx, %rbp
+	mulxq	24(%rax), %rdx, %r12    /* r12=a[2]*b[3].hi rdx=a[2]*b[3].lo */
+	adcxq	%rdx, %rbp              /* a[1]*b[3].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
 	adoxq	%r10, %rbp              /* a[1]*b[3].hi.. */
-	adcxq	%r13, %r12
+	adcxq	%r13, %r12              /* a[2]*b[3].hi.. */
 	adoxq	%r13, %r12              /* a[2]*b[3].hi.. */
 	mulxq	(%rax), %r13, %r10      /* r10=a[3]*b[0].hi r13=a[3]*b[0].lo */
 	xorl	%esi, %esi              /* 0 */
 	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	8(%rax), %r14, %r13     /* a[3]*b[1].hi */
-	adcxq	%r14, %r9
+	mulxq	8(%rax), %r14, %r13     /* r13=a[3]*b[1].hi r14=a[3]*b[1].lo */
+	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
 	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
-	mulxq	16(%rax), %r14, %r10    /* a[3]*b[2].hi */
-	adcxq	%r14, %rbp
+	mulxq	16(%rax), %r14, %r10    /* r10=a[3]*b[2].hi r14=a[3]*b[2].lo */
+	adcxq	%r14, %rbp              /* a[1]*b[3].hi.. */
 	adoxq	%r13, %rbp              /* a[1]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r13    /* a[3]*b[3].hi */
-	adcxq	%rdx, %r12
+	mulxq	24(%rax), %rdx, %r13    /* r13=a[3]*b[3].hi rdx=a[3]*b[3].lo */
+	adcxq	%rdx, %r12              /* a[2]*b[3].hi.. */
 	adoxq	%r10, %r12              /* a[2]*b[3].hi.. */
-	adcxq	%rsi, %r13
+	adcxq	%rsi, %r13              /* a[3]*b[3].hi.. */
 	adoxq	%rsi, %r13              /* a[3]*b[3].hi.. */
 	movl	$32, %eax               /* 0x20 */
 	shlxq	%rax, %r11, %r10        /* a[0]*b[0].lo<<       low = rest + ((q << 32) + (q * TOP << 128)) */
@@ -170,7 +170,7 @@ SYMBOL(p256_mul):
 	adcq	%rbp, %r8               /* a[0]*b[1].lo...hi.. */
 	adcq	%r12, %rcx              /* a[0]*b[2].lo...hi.. */
 	adcq	%r13, %rsi              /* a[0]*b[3].lo...hi.. */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* %v116 */
 	movq	%r11, %r10              /* a[0]*b[0].lo.hi.. */
 	subq	$-1, %r10               /* a[0]*b[0].lo.hi.. */
@@ -437,14 +437,14 @@ LOCAL(square_n_loop3):
 	adcq	%rbx, %rbx              /* s2*s3.hi.. */
 	adcq	$0, %r13                /* %v38 */
 	movq	%rax, %rdx              /* s0 */
-	mulxq	%rax, %r15, %rax        /* s0*s0.lo */
+	mulxq	%rax, %r15, %rax        /* rax=s0*s0.hi r15=s0*s0.lo */
 	addq	%rax, %r14              /* s0*s1.lo.. */
 	movq	%r10, %rdx              /* s1 */
-	mulxq	%r10, %r10, %rax        /* s1*s1.hi */
+	mulxq	%r10, %r10, %rax        /* rax=s1*s1.hi r10=s1*s1.lo */
 	adcq	%r10, %rbp              /* s0*s2.lo.. */
 	adcq	%rax, %rdi              /* s1*s2.lo.. */
 	movq	%r11, %rdx              /* s2 */
-	mulxq	%r11, %r10, %rax        /* s2*s2.hi */
+	mulxq	%r11, %r10, %rax        /* rax=s2*s2.hi r10=s2*s2.lo */
 	adcq	%r10, %rsi              /* s1*s2.hi.. */
 	movq	%r9, %rdx               /* s3 */
 	mulxq	%r9, %r11, %r10         /* r10=s3*s3.hi r11=s3*s3.lo */
@@ -568,7 +568,7 @@ SYMBOL(p256_mul_small):
 	adcq	%r11, %rcx              /* c*a[2].lo.. */
 	adcq	%r8, %rbx               /* c*a[3].lo.. */
 	adcq	$0, %rdx                /* c*a[3].hi.. */
-	movl	$32, %eax
+	movl	$32, %eax               /* 0x20 */
 	shlxq	%rax, %rdx, %rax        /* c*a[3].hi..<<        return (low + ((q << 224) - (q << 192) - (q << 96) + q)).reduce_once(P) */
 	movq	%rax, %r11              /* c*a[3].hi..<< */
 	subq	%rdx, %r11              /* c*a[3].hi..<<.. */
@@ -643,7 +643,7 @@ SYMBOL(p256_add):
 	adcq	8(%rdx), %r10           /* a[1].. */
 	adcq	16(%rdx), %r11          /* a[2].. */
 	adcq	24(%rdx), %r9           /* a[3].. */
-	movq	$0, %r8
+	movq	$0, %r8                 /* start */
 	adcq	$0, %r8                 /* %v16 */
 	movq	%rax, %rcx              /* a[0].. */
 	subq	$-1, %rcx               /* a[0].. */
@@ -703,7 +703,7 @@ SYMBOL(p256_sub):
 	sbbq	24(%rdx), %r9           /* a[3].. */
 	sbbq	%r8, %r8                /* %v16 */
 	movl	%r8d, %ecx              /* %v17                 return difference + pick(difference.at_least(0), 0, P) */
-	movabsq	$0xffffffff00000001, %rdx
+	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
 	andq	%r8, %rdx               /* %v18 */
 	addq	%r8, %rax               /* a[0].. */
 	adcq	%rcx, %r10              /* a[1].. */
@@ -737,17 +737,17 @@ SYMBOL(p256_neg):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	orq	8(%rsi), %rax           /*                      return pick(a.value.is_zero(), 0, P) - a.value */
-	orq	16(%rsi), %rax
-	orq	24(%rsi), %rax
+	orq	8(%rsi), %rax           /* a[0]..               return pick(a.value.is_zero(), 0, P) - a.value */
+	orq	16(%rsi), %rax          /* a[0].. */
+	orq	24(%rsi), %rax          /* a[0].. */
 	negq	%rax
 	sbbq	%rax, %rax              /* %v11 */
 	movl	%eax, %r10d             /* %v12 */
-	movabsq	$0xffffffff00000001, %r11
+	movabsq	$0xffffffff00000001, %r11 /* 0xffffffff00000001 */
 	andq	%rax, %r11              /* %v13 */
 	subq	(%rsi), %rax            /* a[0].. */
 	sbbq	8(%rsi), %r10           /* a[1].. */
-	movl	$0, %r9d
+	movl	$0, %r9d                /* 0 */
 	sbbq	16(%rsi), %r9           /* a[2].. */
 	sbbq	24(%rsi), %r11          /* a[3].. */
 	movq	%rax, (%rdi)            /*                      def neg(a: element) -> element: */
@@ -838,7 +838,7 @@ SYMBOL(p256_to_mont):
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
 	movl	$3, %edx                /* 3 */
-	mulxq	(%rsi), %r10, %rax      /* rax=a[0].hi r10=a[0].lo return reduced(a.value * (2**512 % P)) */
+	mulxq	(%rsi), %r10, %rax      /* rax=3*a[0].hi r10=3*a[0].lo return reduced(a.value * (2**512 % P)) */
 	movabsq	$0xfffffffbffffffff, %rdx /* 0xfffffffbffffffff */
 	mulxq	(%rsi), %r9, %r11       /* r11=a[0].hi r9=a[0].lo */
 	movq	$-2, %rdx               /* 0xfffffffffffffffe */
@@ -847,7 +847,7 @@ SYMBOL(p256_to_mont):
 	mulxq	(%rsi), %rbp, %rbx      /* rbx=a[0].hi rbp=a[0].lo */
 	addq	%rax, %r9               /* a[0].lo.. */
 	movl	$3, %edx                /* 3 */
-	mulxq	8(%rsi), %r12, %rax     /* rax=a[1].hi r12=a[1].lo */
+	mulxq	8(%rsi), %r12, %rax     /* rax=3*a[1].hi r12=3*a[1].lo */
 	adcq	%r11, %rcx              /* a[0].lo.. */
 	movabsq	$0xfffffffbffffffff, %rdx /* 0xfffffffbffffffff */
 	mulxq	8(%rsi), %r13, %r11     /* r11=a[1].hi r13=a[1].lo */
@@ -861,86 +861,86 @@ SYMBOL(p256_to_mont):
 	movabsq	$0x4fffffffd, %rdx      /* 0x4fffffffd */
 	mulxq	8(%rsi), %r13, %r12     /* r12=a[1].hi r13=a[1].lo */
 	adoxq	%rax, %rcx              /* a[0].lo.. */
-	adcxq	%r15, %rbp
+	adcxq	%r15, %rbp              /* a[0].lo.. */
 	adoxq	%r11, %rbp              /* a[0].lo.. */
 	adcxq	%r13, %rbx              /* a[0].hi.. */
 	movl	$3, %edx                /* 3 */
-	mulxq	16(%rsi), %r11, %rax    /* rax=a[2].hi r11=a[2].lo */
+	mulxq	16(%rsi), %r11, %rax    /* rax=3*a[2].hi r11=3*a[2].lo */
 	movabsq	$0xfffffffbffffffff, %rdx /* 0xfffffffbffffffff */
 	mulxq	16(%rsi), %r15, %r13    /* r13=a[2].hi r15=a[2].lo */
 	adoxq	%r14, %rbx              /* a[0].hi.. */
-	adcxq	%r8, %r12
+	adcxq	%r8, %r12               /* a[1].hi.. */
 	adoxq	%r8, %r12               /* a[1].hi.. */
 	xorl	%r8d, %r8d              /* 0 */
 	adcxq	%r11, %rcx              /* a[0].lo.. */
 	movq	$-2, %rdx               /* 0xfffffffffffffffe */
 	mulxq	16(%rsi), %r14, %r11    /* r11=a[2].hi r14=a[2].lo */
-	adcxq	%r15, %rbp
+	adcxq	%r15, %rbp              /* a[0].lo.. */
 	adoxq	%rax, %rbp              /* a[0].lo.. */
 	movabsq	$0x4fffffffd, %rdx      /* 0x4fffffffd */
 	mulxq	16(%rsi), %r15, %rax    /* rax=a[2].hi r15=a[2].lo */
-	adcxq	%r14, %rbx
+	adcxq	%r14, %rbx              /* a[0].hi.. */
 	adoxq	%r13, %rbx              /* a[0].hi.. */
 	adcxq	%r15, %r12              /* a[1].hi.. */
-	movl	$3, %edx
-	mulxq	24(%rsi), %r14, %r13    /* r13=a[3].hi r14=a[3].lo */
+	movl	$3, %edx                /* 3 */
+	mulxq	24(%rsi), %r14, %r13    /* r13=3*a[3].hi r14=3*a[3].lo */
 	adoxq	%r11, %r12              /* a[1].hi.. */
 	adcxq	%r8, %rax               /* a[2].hi.. */
-	movabsq	$0xfffffffbffffffff, %rdx
+	movabsq	$0xfffffffbffffffff, %rdx /* 0xfffffffbffffffff */
 	mulxq	24(%rsi), %rdx, %r11    /* r11=a[3].hi rdx=a[3].lo */
 	adoxq	%r8, %rax               /* a[2].hi.. */
 	xorl	%r8d, %r8d              /* 0 */
 	adcxq	%r14, %rbp              /* a[0].lo.. */
 	adcxq	%rdx, %rbx              /* a[0].hi.. */
-	movq	$-2, %rdx
+	movq	$-2, %rdx               /* 0xfffffffffffffffe */
 	mulxq	24(%rsi), %rdx, %r14    /* r14=a[3].hi rdx=a[3].lo */
 	adoxq	%r13, %rbx              /* a[0].hi.. */
 	adcxq	%rdx, %r12              /* a[1].hi.. */
-	movabsq	$0x4fffffffd, %rdx
+	movabsq	$0x4fffffffd, %rdx      /* 0x4fffffffd */
 	mulxq	24(%rsi), %rdx, %r13    /* r13=a[3].hi rdx=a[3].lo */
 	adoxq	%r11, %r12              /* a[1].hi.. */
 	adcxq	%rdx, %rax              /* a[2].hi.. */
 	movl	$32, %r11d              /* 0x20 */
-	shlxq	%r11, %r10, %rsi        /* a[0].lo<<            low = rest + ((q << 32) + (q * TOP << 128)) */
+	shlxq	%r11, %r10, %rsi        /* 3*a[0].lo<<          low = rest + ((q << 32) + (q * TOP << 128)) */
 	adoxq	%r14, %rax              /* a[2].hi..            return reduced(a.value * (2**512 % P)) */
 	adcxq	%r8, %r13               /* a[3].hi.. */
-	shrxq	%r11, %r10, %r14        /* a[0].lo.high         low = rest + ((q << 32) + (q * TOP << 128)) */
+	shrxq	%r11, %r10, %r14        /* (3*a[0].lo).high     low = rest + ((q << 32) + (q * TOP << 128)) */
 	adoxq	%r8, %r13               /* a[3].hi..            return reduced(a.value * (2**512 % P)) */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
-	mulxq	%r10, %r8, %r10         /* r10=a[0].lo.hi r8=a[0].lo.lo low = rest + ((q << 32) + (q * TOP << 128)) */
+	mulxq	%r10, %r8, %r10         /* r10=3*a[0].lo.hi r8=3*a[0].lo.lo low = rest + ((q << 32) + (q * TOP << 128)) */
 	addq	%rsi, %r9               /* a[0].lo.. */
 	adcq	%r14, %rcx              /* a[0].lo.. */
 	shlxq	%r11, %r9, %rsi         /* a[0].lo..<< */
 	shrxq	%r11, %r9, %r14         /* (a[0].lo..).high */
 	adcq	%r8, %rbp               /* a[0].lo.. */
 	mulxq	%r9, %r8, %r9           /* r9=a[0].lo...hi r8=a[0].lo...lo */
-	adcq	$0, %r10                /* a[0].lo.hi.. */
+	adcq	$0, %r10                /* 3*a[0].lo.hi.. */
 	addq	%rsi, %rcx              /* a[0].lo.. */
 	adcq	%r14, %rbp              /* a[0].lo.. */
 	shlxq	%r11, %rcx, %rsi        /* a[0].lo..<< */
 	shrxq	%r11, %rcx, %r14        /* (a[0].lo..).high */
-	adcq	%r8, %r10               /* a[0].lo.hi.. */
+	adcq	%r8, %r10               /* 3*a[0].lo.hi.. */
 	mulxq	%rcx, %rcx, %r8         /* r8=a[0].lo...hi rcx=a[0].lo...lo */
 	adcq	$0, %r9                 /* a[0].lo...hi.. */
 	addq	%rsi, %rbp              /* a[0].lo.. */
-	adcq	%r14, %r10              /* a[0].lo.hi.. */
+	adcq	%r14, %r10              /* 3*a[0].lo.hi.. */
 	shlxq	%r11, %rbp, %rsi        /* a[0].lo..<< */
 	shrxq	%r11, %rbp, %r11        /* (a[0].lo..).high */
 	adcq	%rcx, %r9               /* a[0].lo...hi.. */
 	mulxq	%rbp, %rbp, %rcx        /* rcx=a[0].lo...hi rbp=a[0].lo...lo */
 	adcq	$0, %r8                 /* a[0].lo...hi.. */
-	addq	%rsi, %r10              /* a[0].lo.hi.. */
+	addq	%rsi, %r10              /* 3*a[0].lo.hi.. */
 	adcq	%r11, %r9               /* a[0].lo...hi.. */
 	movq	$0, %r11                /* start                return (low + high).reduce_once(P) */
 	adcq	%rbp, %r8               /* a[0].lo...hi..       low = rest + ((q << 32) + (q * TOP << 128)) */
 	adcq	$0, %rcx                /* a[0].lo...hi.. */
-	addq	%rbx, %r10              /* a[0].lo.hi..         return (low + high).reduce_once(P) */
+	addq	%rbx, %r10              /* 3*a[0].lo.hi..       return (low + high).reduce_once(P) */
 	adcq	%r12, %r9               /* a[0].lo...hi.. */
 	adcq	%rax, %r8               /* a[0].lo...hi.. */
 	adcq	%r13, %rcx              /* a[0].lo...hi.. */
 	adcq	$0, %r11                /* %v115 */
-	movq	%r10, %rax              /* a[0].lo.hi.. */
-	subq	$-1, %rax               /* a[0].lo.hi.. */
+	movq	%r10, %rax              /* 3*a[0].lo.hi.. */
+	subq	$-1, %rax               /* 3*a[0].lo.hi.. */
 	movl	$0xffffffff, %esi       /* 0xffffffff */
 	movq	%r9, %rbx               /* a[0].lo...hi.. */
 	sbbq	%rsi, %rbx              /* a[0].lo...hi.. */
@@ -1007,7 +1007,7 @@ SYMBOL(p256_from_mont):
 	shrxq	%rax, (%rsi), %r10      /* a[0].high            low = rest + ((q << 32) + (q * TOP << 128)) */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
 	mulxq	(%rsi), %r9, %r11       /* r11=a[0].hi r9=a[0].lo */
-	shlq	$32, %r8
+	shlq	$32, %r8                /* a[0]<< */
 	addq	8(%rsi), %r8            /* a[1].. */
 	adcq	16(%rsi), %r10          /* a[2].. */
 	adcq	24(%rsi), %r9           /* a[3].. */
@@ -1072,7 +1072,7 @@ SYMBOL(p256_to_bytes):
 	shrxq	%rax, (%rsi), %r10      /* a[0].high            low = rest + ((q << 32) + (q * TOP << 128)) */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
 	mulxq	(%rsi), %r9, %r11       /* r11=a[0].hi r9=a[0].lo */
-	shlq	$32, %r8
+	shlq	$32, %r8                /* a[0]<< */
 	addq	8(%rsi), %r8            /* a[1].. */
 	adcq	16(%rsi), %r10          /* a[2].. */
 	adcq	24(%rsi), %r9           /* a[3].. */
@@ -1098,13 +1098,13 @@ SYMBOL(p256_to_bytes):
 	adcq	%rax, %r8               /* a[1]...hi.. */
 	adcq	%rdx, %r10              /* a[2]...hi.. */
 	adcq	$0, %r9                 /* a[3]...hi.. */
-	bswapq	%r11
+	bswapq	%r11                    /* %v41 */
 	movq	%r11, 24(%rdi)
-	bswapq	%r8
+	bswapq	%r8                     /* %v42 */
 	movq	%r8, 16(%rdi)
-	bswapq	%r10
+	bswapq	%r10                    /* %v43 */
 	movq	%r10, 8(%rdi)
-	bswapq	%r9
+	bswapq	%r9                     /* %v44 */
 	movq	%r9, (%rdi)
 	popq	%rbx                    /* restore */
 	.cfi_def_cfa_offset 8
@@ -1194,14 +1194,14 @@ SYMBOL(p256_from_bytes):
 	xorl	%r10d, %r10d            /* 0 */
 	adcxq	%rax, %r8               /* .lo.. */
 	movq	%r8, 40(%rsp)           /* spill .lo.. */
-	mulxq	%r12, %r8, %rax         /* .hi */
-	adcxq	%r8, %rdi
+	mulxq	%r12, %r8, %rax         /* rax=.hi r8=.lo */
+	adcxq	%r8, %rdi               /* .lo.. */
 	adoxq	%rbp, %rdi              /* .lo.. */
-	mulxq	%rcx, %rbp, %r8         /* .hi */
-	adcxq	%rbp, %r11
+	mulxq	%rcx, %rbp, %r8         /* r8=.hi rbp=.lo */
+	adcxq	%rbp, %r11              /* .lo.. */
 	adoxq	%rax, %r11              /* .lo.. */
-	mulxq	%rbx, %rdx, %rax        /* .hi */
-	adcxq	%rdx, %r9
+	mulxq	%rbx, %rdx, %rax        /* rax=.hi rdx=.lo */
+	adcxq	%rdx, %r9               /* .hi.. */
 	movq	32(%rsp), %rdx          /* %v21 */
 	adoxq	%r8, %r9                /* .hi.. */
 	adcxq	%r10, %rax              /* .hi.. */
@@ -1210,14 +1210,14 @@ SYMBOL(p256_from_bytes):
 	xorl	%r10d, %r10d            /* 0 */
 	adcxq	%rbp, %rdi              /* .lo.. */
 	movq	%rdi, 48(%rsp)          /* spill .lo.. */
-	mulxq	%r12, %rdi, %rbp        /* .hi */
-	adcxq	%rdi, %r11
+	mulxq	%r12, %rdi, %rbp        /* rbp=.hi rdi=.lo */
+	adcxq	%rdi, %r11              /* .lo.. */
 	adoxq	%r8, %r11               /* .lo.. */
-	mulxq	%rcx, %rdi, %r8         /* .hi */
-	adcxq	%rdi, %r9
+	mulxq	%rcx, %rdi, %r8         /* r8=.hi rdi=.lo */
+	adcxq	%rdi, %r9               /* .hi.. */
 	adoxq	%rbp, %r9               /* .hi.. */
-	mulxq	%rbx, %rdx, %rdi        /* .hi */
-	adcxq	%rdx, %rax
+	mulxq	%rbx, %rdx, %rdi        /* rdi=.hi rdx=.lo */
+	adcxq	%rdx, %rax              /* .hi.. */
 	movq	24(%rsp), %rdx          /* %v22 */
 	adoxq	%r8, %rax               /* .hi.. */
 	adcxq	%r10, %rdi              /* .hi.. */
@@ -1225,14 +1225,14 @@ SYMBOL(p256_from_bytes):
 	adoxq	%r10, %rdi              /* .hi.. */
 	xorl	%r10d, %r10d            /* 0 */
 	adcxq	%rsi, %r11              /* .lo.. */
-	mulxq	%r12, %rbp, %rsi        /* .hi */
-	adcxq	%rbp, %r9
+	mulxq	%r12, %rbp, %rsi        /* rsi=.hi rbp=.lo */
+	adcxq	%rbp, %r9               /* .hi.. */
 	adoxq	%r8, %r9                /* .hi.. */
-	mulxq	%rcx, %rcx, %r8         /* .hi */
-	adcxq	%rcx, %rax
+	mulxq	%rcx, %rcx, %r8         /* r8=.hi rcx=.lo */
+	adcxq	%rcx, %rax              /* .hi.. */
 	adoxq	%rsi, %rax              /* .hi.. */
-	mulxq	%rbx, %rdx, %rcx        /* .hi */
-	adcxq	%rdx, %rdi
+	mulxq	%rbx, %rdx, %rcx        /* rcx=.hi rdx=.lo */
+	adcxq	%rdx, %rdi              /* .hi.. */
 	adoxq	%r8, %rdi               /* .hi.. */
 	adcxq	%r10, %rcx              /* .hi.. */
 	movl	$32, %r8d               /* 0x20 */
@@ -1295,7 +1295,7 @@ SYMBOL(p256_from_bytes):
 	movq	%rcx, 8(%r10)
 	movq	%r9, 16(%r10)
 	movq	%rdi, 24(%r10)
-	movl	$1, %eax
+	movl	$1, %eax                /* 1 */
 	subq	%rdx, %rax              /* %v143                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
 	addq	$56, %rsp
 	.cfi_def_cfa_offset 32
@@ -1479,11 +1479,11 @@ SYMBOL(p256_is_zero):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %rax            /* a[0] */
-	orq	8(%rdi), %rax           /*                      return a.value.is_zero() */
-	orq	16(%rdi), %rax
-	orq	24(%rdi), %rax
+	orq	8(%rdi), %rax           /* a[0]..               return a.value.is_zero() */
+	orq	16(%rdi), %rax          /* a[0].. */
+	orq	24(%rdi), %rax          /* a[0].. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v10 */
 	ret
 	.cfi_endproc
@@ -1517,12 +1517,12 @@ SYMBOL(p256_equal):
 	sbbq	16(%rsi), %r11          /* a[2].. */
 	sbbq	24(%rsi), %r9           /* a[3].. */
 	sbbq	%r8, %r8                /* %v15 */
-	orq	%r10, %rax
-	orq	%r11, %rax
-	orq	%r9, %rax
-	orq	%r8, %rax
+	orq	%r10, %rax              /* a[0].. */
+	orq	%r11, %rax              /* a[0].. */
+	orq	%r9, %rax               /* a[0].. */
+	orq	%r8, %rax               /* a[0].. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v21 */
 	ret
 	.cfi_endproc

@@ -213,7 +213,7 @@ SYMBOL(p256_mul):
 	adcq	%rcx, %r8               /* a[0]*b[1].lo...hi.. */
 	adcq	(%rsp), %rbx            /* a[0]*b[2].lo...hi.. */
 	adcq	8(%rsp), %rdx           /* a[0]*b[3].lo...hi.. */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* %v112 */
 	movq	%rsi, %r10              /* a[0]*b[0].lo.hi.. */
 	subq	$-1, %r10               /* a[0]*b[0].lo.hi.. */
@@ -315,7 +315,7 @@ SYMBOL(p256_sqr):
 	adcq	%r11, %r11              /* a[1]*a[2].hi.. */
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
 	adcq	%rdx, %rdx              /* a[2]*a[3].hi.. */
-	movq	$0, %rbx
+	movq	$0, %rbx                /* start */
 	adcq	$0, %rbx                /* %v33 */
 	movq	%rdx, %rbp              /* a[2]*a[3].hi.. */
 	mulq	%rax                    /* rdx=a[0]*a[0].hi rax=a[0]*a[0].lo */
@@ -342,7 +342,7 @@ SYMBOL(p256_sqr):
 	shlq	$32, %rsi               /* a[0]*a[0].lo<<       low = rest + ((q << 32) + (q * TOP << 128)) */
 	movq	%r12, %r13              /* a[0]*a[0].lo */
 	shrq	$32, %r13               /* (a[0]*a[0].lo).high */
-	movabsq	$0xffffffff00000001, %rax
+	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	mulq	%r12                    /* rdx=a[0]*a[0].lo.hi rax=a[0]*a[0].lo.lo */
 	addq	%rsi, %rcx              /* a[0]*a[1].lo.. */
 	adcq	%r13, %r9               /* a[0]*a[2].lo.. */
@@ -385,7 +385,7 @@ SYMBOL(p256_sqr):
 	adcq	%r8, %r12               /* a[0]*a[1].lo...hi.. */
 	adcq	%rbp, %rsi              /* a[0]*a[2].lo...hi.. */
 	adcq	%rbx, %rdx              /* a[1]*a[2].lo...hi.. */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* %v87 */
 	movq	%r13, %r10              /* a[0]*a[0].lo.hi.. */
 	subq	$-1, %r10               /* a[0]*a[0].lo.hi.. */
@@ -534,7 +534,7 @@ LOCAL(square_n_loop3):
 	shlq	$32, %r10               /* s0*s0.lo<<           low = rest + ((q << 32) + (q * TOP << 128)) */
 	movq	%r9, %r11               /* s0*s0.lo */
 	shrq	$32, %r11               /* (s0*s0.lo).high */
-	movabsq	$0xffffffff00000001, %rax
+	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	mulq	%r9                     /* rdx=s0*s0.lo.hi rax=s0*s0.lo.lo */
 	addq	%r10, %rdi              /* s0*s1.lo.. */
 	adcq	%r11, %rsi              /* s0*s2.lo.. */
@@ -681,7 +681,7 @@ SYMBOL(p256_mul_small):
 	adcq	%r10, %r8               /* c*a[1].lo.. */
 	adcq	%rcx, %rbx              /* c*a[2].lo.. */
 	adcq	%r9, %rax               /* c*a[3].lo.. */
-	movq	$0, %r10
+	movq	$0, %r10                /* start */
 	adcq	$0, %r10                /* %v29 */
 	movq	%r11, %r9               /* c*a[0].lo.. */
 	subq	$-1, %r9                /* c*a[0].lo.. */
@@ -745,7 +745,7 @@ SYMBOL(p256_add):
 	adcq	8(%rdx), %r10           /* a[1].. */
 	adcq	16(%rdx), %r11          /* a[2].. */
 	adcq	24(%rdx), %r9           /* a[3].. */
-	movq	$0, %r8
+	movq	$0, %r8                 /* start */
 	adcq	$0, %r8                 /* %v16 */
 	movq	%rax, %rcx              /* a[0].. */
 	subq	$-1, %rcx               /* a[0].. */
@@ -805,7 +805,7 @@ SYMBOL(p256_sub):
 	sbbq	24(%rdx), %r9           /* a[3].. */
 	sbbq	%r8, %r8                /* %v16 */
 	movl	%r8d, %ecx              /* %v17                 return difference + pick(difference.at_least(0), 0, P) */
-	movabsq	$0xffffffff00000001, %rdx
+	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
 	andq	%r8, %rdx               /* %v18 */
 	addq	%r8, %rax               /* a[0].. */
 	adcq	%rcx, %r10              /* a[1].. */
@@ -839,17 +839,17 @@ SYMBOL(p256_neg):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	orq	8(%rsi), %rax           /*                      return pick(a.value.is_zero(), 0, P) - a.value */
-	orq	16(%rsi), %rax
-	orq	24(%rsi), %rax
+	orq	8(%rsi), %rax           /* a[0]..               return pick(a.value.is_zero(), 0, P) - a.value */
+	orq	16(%rsi), %rax          /* a[0].. */
+	orq	24(%rsi), %rax          /* a[0].. */
 	negq	%rax
 	sbbq	%rax, %rax              /* %v11 */
 	movl	%eax, %r10d             /* %v12 */
-	movabsq	$0xffffffff00000001, %r11
+	movabsq	$0xffffffff00000001, %r11 /* 0xffffffff00000001 */
 	andq	%rax, %r11              /* %v13 */
 	subq	(%rsi), %rax            /* a[0].. */
 	sbbq	8(%rsi), %r10           /* a[1].. */
-	movl	$0, %r9d
+	movl	$0, %r9d                /* 0 */
 	sbbq	16(%rsi), %r9           /* a[2].. */
 	sbbq	24(%rsi), %r11          /* a[3].. */
 	movq	%rax, (%rdi)            /*                      def neg(a: element) -> element: */
@@ -931,11 +931,11 @@ SYMBOL(p256_to_mont):
 	.cfi_offset %r12, -32
 	subq	$40, %rsp               /* slots */
 	.cfi_def_cfa_offset 72
-	movl	$3, %eax
-	mulq	(%rsi)                  /* rdx=a[0].hi rax=a[0].lo return reduced(a.value * (2**512 % P)) */
-	movq	%rax, %r10              /* a[0].lo */
+	movl	$3, %eax                /* 3 */
+	mulq	(%rsi)                  /* rdx=3*a[0].hi rax=3*a[0].lo return reduced(a.value * (2**512 % P)) */
+	movq	%rax, %r10              /* 3*a[0].lo */
 	movabsq	$0xfffffffbffffffff, %rax /* 0xfffffffbffffffff */
-	movq	%rdx, %r11              /* a[0].hi */
+	movq	%rdx, %r11              /* 3*a[0].hi */
 	mulq	(%rsi)                  /* rdx=a[0].hi rax=a[0].lo */
 	movq	%rax, %r9               /* a[0].lo */
 	movq	$-2, %rax               /* 0xfffffffffffffffe */
@@ -951,10 +951,10 @@ SYMBOL(p256_to_mont):
 	adcq	$0, %rdx                /* a[0].hi.. */
 	movl	$3, %eax                /* 3 */
 	movq	%rdx, %r11              /* a[0].hi.. */
-	mulq	8(%rsi)                 /* rdx=a[1].hi rax=a[1].lo */
-	movq	%rax, %r8               /* a[1].lo */
+	mulq	8(%rsi)                 /* rdx=3*a[1].hi rax=3*a[1].lo */
+	movq	%rax, %r8               /* 3*a[1].lo */
 	movabsq	$0xfffffffbffffffff, %rax /* 0xfffffffbffffffff */
-	movq	%rdx, %rbp              /* a[1].hi */
+	movq	%rdx, %rbp              /* 3*a[1].hi */
 	mulq	8(%rsi)                 /* rdx=a[1].hi rax=a[1].lo */
 	movq	%rax, %r12              /* a[1].lo */
 	movq	$-2, %rax               /* 0xfffffffffffffffe */
@@ -975,10 +975,10 @@ SYMBOL(p256_to_mont):
 	adcq	$0, %rdx                /* a[1].hi.. */
 	movl	$3, %eax                /* 3 */
 	movq	%rdx, %r8               /* a[1].hi.. */
-	mulq	16(%rsi)                /* rdx=a[2].hi rax=a[2].lo */
-	movq	%rax, %rbp              /* a[2].lo */
+	mulq	16(%rsi)                /* rdx=3*a[2].hi rax=3*a[2].lo */
+	movq	%rax, %rbp              /* 3*a[2].lo */
 	movabsq	$0xfffffffbffffffff, %rax /* 0xfffffffbffffffff */
-	movq	%rdx, %r12              /* a[2].hi */
+	movq	%rdx, %r12              /* 3*a[2].hi */
 	mulq	16(%rsi)                /* rdx=a[2].hi rax=a[2].lo */
 	movq	%rax, (%rsp)            /* spill a[2].lo */
 	movq	$-2, %rax               /* 0xfffffffffffffffe */
@@ -999,10 +999,10 @@ SYMBOL(p256_to_mont):
 	adcq	$0, %rdx                /* a[2].hi.. */
 	movl	$3, %eax                /* 3 */
 	movq	%rdx, %rbp              /* a[2].hi.. */
-	mulq	24(%rsi)                /* rdx=a[3].hi rax=a[3].lo */
-	movq	%rax, %r12              /* a[3].lo */
+	mulq	24(%rsi)                /* rdx=3*a[3].hi rax=3*a[3].lo */
+	movq	%rax, %r12              /* 3*a[3].lo */
 	movabsq	$0xfffffffbffffffff, %rax /* 0xfffffffbffffffff */
-	movq	%rdx, (%rsp)            /* spill a[3].hi */
+	movq	%rdx, (%rsp)            /* spill 3*a[3].hi */
 	mulq	24(%rsi)                /* rdx=a[3].hi rax=a[3].lo */
 	movq	%rax, 8(%rsp)           /* spill a[3].lo */
 	movq	$-2, %rax               /* 0xfffffffffffffffe */
@@ -1021,27 +1021,27 @@ SYMBOL(p256_to_mont):
 	adcq	16(%rsp), %r8           /* a[1].hi.. */
 	adcq	32(%rsp), %rbp          /* a[2].hi.. */
 	adcq	$0, %rdx                /* a[3].hi.. */
-	movq	%r10, %rsi              /* a[0].lo */
-	shlq	$32, %rsi               /* a[0].lo<<            low = rest + ((q << 32) + (q * TOP << 128)) */
-	movq	%r10, %r12              /* a[0].lo */
-	shrq	$32, %r12               /* a[0].lo.high */
+	movq	%r10, %rsi              /* 3*a[0].lo */
+	shlq	$32, %rsi               /* 3*a[0].lo<<          low = rest + ((q << 32) + (q * TOP << 128)) */
+	movq	%r10, %r12              /* 3*a[0].lo */
+	shrq	$32, %r12               /* (3*a[0].lo).high */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, (%rsp)            /* spill a[3].hi.. */
-	mulq	%r10                    /* rdx=a[0].lo.hi rax=a[0].lo.lo */
+	mulq	%r10                    /* rdx=3*a[0].lo.hi rax=3*a[0].lo.lo */
 	addq	%rsi, %r9               /* a[0].lo.. */
 	adcq	%r12, %rcx              /* a[0].lo.. */
 	adcq	%rax, %rbx              /* a[0].lo.. */
-	adcq	$0, %rdx                /* a[0].lo.hi.. */
+	adcq	$0, %rdx                /* 3*a[0].lo.hi.. */
 	movq	%r9, %r10               /* a[0].lo.. */
 	shlq	$32, %r10               /* a[0].lo..<< */
 	movq	%r9, %rsi               /* a[0].lo.. */
 	shrq	$32, %rsi               /* (a[0].lo..).high */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	movq	%rdx, %r12              /* a[0].lo.hi.. */
+	movq	%rdx, %r12              /* 3*a[0].lo.hi.. */
 	mulq	%r9                     /* rdx=a[0].lo...hi rax=a[0].lo...lo */
 	addq	%r10, %rcx              /* a[0].lo.. */
 	adcq	%rsi, %rbx              /* a[0].lo.. */
-	adcq	%rax, %r12              /* a[0].lo.hi.. */
+	adcq	%rax, %r12              /* 3*a[0].lo.hi.. */
 	adcq	$0, %rdx                /* a[0].lo...hi.. */
 	movq	%rcx, %r10              /* a[0].lo.. */
 	shlq	$32, %r10               /* a[0].lo..<< */
@@ -1051,7 +1051,7 @@ SYMBOL(p256_to_mont):
 	movq	%rdx, %rsi              /* a[0].lo...hi.. */
 	mulq	%rcx                    /* rdx=a[0].lo...hi rax=a[0].lo...lo */
 	addq	%r10, %rbx              /* a[0].lo.. */
-	adcq	%r9, %r12               /* a[0].lo.hi.. */
+	adcq	%r9, %r12               /* 3*a[0].lo.hi.. */
 	adcq	%rax, %rsi              /* a[0].lo...hi.. */
 	adcq	$0, %rdx                /* a[0].lo...hi.. */
 	movq	%rbx, %r10              /* a[0].lo.. */
@@ -1061,18 +1061,18 @@ SYMBOL(p256_to_mont):
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %rcx              /* a[0].lo...hi.. */
 	mulq	%rbx                    /* rdx=a[0].lo...hi rax=a[0].lo...lo */
-	addq	%r10, %r12              /* a[0].lo.hi.. */
+	addq	%r10, %r12              /* 3*a[0].lo.hi.. */
 	adcq	%r9, %rsi               /* a[0].lo...hi.. */
 	adcq	%rax, %rcx              /* a[0].lo...hi.. */
 	adcq	$0, %rdx                /* a[0].lo...hi.. */
-	addq	%r11, %r12              /* a[0].lo.hi..         return (low + high).reduce_once(P) */
+	addq	%r11, %r12              /* 3*a[0].lo.hi..       return (low + high).reduce_once(P) */
 	adcq	%r8, %rsi               /* a[0].lo...hi.. */
 	adcq	%rbp, %rcx              /* a[0].lo...hi.. */
 	adcq	(%rsp), %rdx            /* a[0].lo...hi.. */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* %v111 */
-	movq	%r12, %r10              /* a[0].lo.hi.. */
-	subq	$-1, %r10               /* a[0].lo.hi.. */
+	movq	%r12, %r10              /* 3*a[0].lo.hi.. */
+	subq	$-1, %r10               /* 3*a[0].lo.hi.. */
 	movl	$0xffffffff, %r11d      /* 0xffffffff */
 	movq	%rsi, %r9               /* a[0].lo...hi.. */
 	sbbq	%r11, %r9               /* a[0].lo...hi.. */
@@ -1127,7 +1127,7 @@ SYMBOL(p256_from_mont):
 	movq	(%rsi), %r10            /* a[0] */
 	movq	(%rsi), %r11            /* a[0] */
 	shlq	$32, %r10               /* a[0]<<               low = rest + ((q << 32) + (q * TOP << 128)) */
-	movabsq	$0xffffffff00000001, %rax
+	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	mulq	(%rsi)                  /* rdx=a[0].hi rax=a[0].lo */
 	shrq	$32, %r11               /* a[0].high */
 	addq	8(%rsi), %r10           /* a[1].. */
@@ -1195,7 +1195,7 @@ SYMBOL(p256_to_bytes):
 	movq	(%rsi), %r10            /* a[0] */
 	movq	(%rsi), %r11            /* a[0] */
 	shlq	$32, %r10               /* a[0]<<               low = rest + ((q << 32) + (q * TOP << 128)) */
-	movabsq	$0xffffffff00000001, %rax
+	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	mulq	(%rsi)                  /* rdx=a[0].hi rax=a[0].lo */
 	shrq	$32, %r11               /* a[0].high */
 	addq	8(%rsi), %r10           /* a[1].. */
@@ -1237,9 +1237,9 @@ SYMBOL(p256_to_bytes):
 	bswapq	%r9                     /* %v41 */
 	adcq	$0, %rdx                /* a[3]...hi.. */
 	movq	%r9, 16(%rdi)
-	bswapq	%r11
+	bswapq	%r11                    /* %v42 */
 	movq	%r11, 8(%rdi)
-	bswapq	%rdx
+	bswapq	%rdx                    /* %v43 */
 	movq	%rdx, (%rdi)
 	ret
 	.cfi_endproc
@@ -1473,7 +1473,7 @@ SYMBOL(p256_from_bytes):
 	movq	%r10, 8(%rdi)
 	movq	%r11, 16(%rdi)
 	movq	%rcx, 24(%rdi)
-	movl	$1, %eax
+	movl	$1, %eax                /* 1 */
 	subq	%rsi, %rax              /* %v139                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
 	addq	$48, %rsp
 	.cfi_def_cfa_offset 56
@@ -1666,11 +1666,11 @@ SYMBOL(p256_is_zero):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %rax            /* a[0] */
-	orq	8(%rdi), %rax           /*                      return a.value.is_zero() */
-	orq	16(%rdi), %rax
-	orq	24(%rdi), %rax
+	orq	8(%rdi), %rax           /* a[0]..               return a.value.is_zero() */
+	orq	16(%rdi), %rax          /* a[0].. */
+	orq	24(%rdi), %rax          /* a[0].. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v10 */
 	ret
 	.cfi_endproc
@@ -1704,12 +1704,12 @@ SYMBOL(p256_equal):
 	sbbq	16(%rsi), %r11          /* a[2].. */
 	sbbq	24(%rsi), %r9           /* a[3].. */
 	sbbq	%r8, %r8                /* %v15 */
-	orq	%r10, %rax
-	orq	%r11, %rax
-	orq	%r9, %rax
-	orq	%r8, %rax
+	orq	%r10, %rax              /* a[0].. */
+	orq	%r11, %rax              /* a[0].. */
+	orq	%r9, %rax               /* a[0].. */
+	orq	%r8, %rax               /* a[0].. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v21 */
 	ret
 	.cfi_endproc

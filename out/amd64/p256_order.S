@@ -105,22 +105,22 @@ SYMBOL(p256_order_mul):
 	adcxq	%r14, %rbx              /* a[0]*b[2].lo.. */
 	mulxq	24(%rax), %rdx, %r13    /* r13=a[1]*b[3].hi rdx=a[1]*b[3].lo */
 	adoxq	%r10, %rbx              /* a[0]*b[2].lo.. */
-	adcxq	%rdi, %r12
+	adcxq	%rdi, %r12              /* a[0]*b[3].lo.. */
 	adoxq	%r9, %r12               /* a[0]*b[3].lo.. */
 	adcxq	%rdx, %rbp              /* a[0]*b[3].hi.. */
 	movq	16(%rsi), %rdx          /* a[2] */
 	mulxq	(%rax), %r9, %r10       /* r10=a[2]*b[0].hi r9=a[2]*b[0].lo */
 	mulxq	8(%rax), %r14, %rdi     /* rdi=a[2]*b[1].hi r14=a[2]*b[1].lo */
 	adoxq	%r15, %rbp              /* a[0]*b[3].hi.. */
-	adcxq	%rcx, %r13
+	adcxq	%rcx, %r13              /* a[1]*b[3].hi.. */
 	adoxq	%rcx, %r13              /* a[1]*b[3].hi.. */
 	xorl	%ecx, %ecx              /* 0 */
 	adcxq	%r9, %rbx               /* a[0]*b[2].lo.. */
 	mulxq	16(%rax), %r15, %r9     /* r9=a[2]*b[2].hi r15=a[2]*b[2].lo */
-	adcxq	%r14, %r12
+	adcxq	%r14, %r12              /* a[0]*b[3].lo.. */
 	adoxq	%r10, %r12              /* a[0]*b[3].lo.. */
 	mulxq	24(%rax), %rdx, %r10    /* r10=a[2]*b[3].hi rdx=a[2]*b[3].lo */
-	adcxq	%r15, %rbp
+	adcxq	%r15, %rbp              /* a[0]*b[3].hi.. */
 	adoxq	%rdi, %rbp              /* a[0]*b[3].hi.. */
 	adcxq	%rdx, %r13              /* a[1]*b[3].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
@@ -141,12 +141,12 @@ SYMBOL(p256_order_mul):
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	%r11, %r9, %rax         /* rax=a[0]*b[0].lo.hi r9=a[0]*b[0].lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	adoxq	%rsi, %r10              /* a[2]*b[3].hi..       return reduced(a.value * b.value) */
-	adcxq	%rcx, %rdi
+	adcxq	%rcx, %rdi              /* a[3]*b[3].hi.. */
 	adoxq	%rcx, %rdi              /* a[3]*b[3].hi.. */
-	movabsq	$0x48c944087d74d2e4, %rcx
-	imulq	%r11, %rcx              /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movabsq	$0x48c944087d74d2e4, %rcx /* 0x48c944087d74d2e4 */
+	imulq	%r11, %rcx              /* a[0]*b[0].lo.lo      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	addq	%rax, %rcx              /* a[0]*b[0].lo.lo.. */
-	imulq	%r8, %rdx
+	imulq	%r8, %rdx               /* a[0]*b[1].lo...lo */
 	addq	%rdx, %rcx              /* a[0]*b[0].lo.lo.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%r9, %rsi, %rax         /* a[0]*b[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
@@ -154,16 +154,16 @@ SYMBOL(p256_order_mul):
 	movq	$-1, %r14               /* 0xffffffffffffffff */
 	adcxq	%r14, %r11
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%r9, %r15, %r11         /* a[0]*b[0].lo.lo.hi */
-	adcxq	%r15, %r8
+	mulxq	%r9, %r15, %r11         /* r11=a[0]*b[0].lo.lo.hi r15=a[0]*b[0].lo.lo.lo */
+	adcxq	%r15, %r8               /* a[0]*b[1].lo.. */
 	adoxq	%rax, %r8               /* a[0]*b[1].lo.. */
 	movq	%r9, %rdx               /* a[0]*b[0].lo.lo */
-	mulxq	%r14, %r15, %rax        /* a[0]*b[0].lo.lo.hi */
-	adcxq	%r15, %rbx
+	mulxq	%r14, %r15, %rax        /* rax=a[0]*b[0].lo.lo.hi r15=a[0]*b[0].lo.lo.lo */
+	adcxq	%r15, %rbx              /* a[0]*b[2].lo.. */
 	adoxq	%r11, %rbx              /* a[0]*b[2].lo.. */
 	movabsq	$0xffffffff00000000, %r11 /* 0xffffffff00000000 */
-	mulxq	%r11, %rdx, %r9         /* a[0]*b[0].lo.lo.hi */
-	adcxq	%rdx, %r12
+	mulxq	%r11, %rdx, %r9         /* r9=a[0]*b[0].lo.lo.hi rdx=a[0]*b[0].lo.lo.lo */
+	adcxq	%rdx, %r12              /* a[0]*b[3].lo.. */
 	adoxq	%rax, %r12              /* a[0]*b[3].lo.. */
 	adcxq	%rsi, %r9               /* a[0]*b[0].lo.lo.hi.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
@@ -174,38 +174,38 @@ SYMBOL(p256_order_mul):
 	movq	%rdi, 8(%rsp)           /* spill a[3]*b[3].hi.. */
 	xorl	%edi, %edi              /* 0 */
 	adcxq	%r14, %r8
-	adcxq	%r15, %rbx
+	adcxq	%r15, %rbx              /* a[0]*b[2].lo.. */
 	adoxq	%rax, %rbx              /* a[0]*b[2].lo.. */
 	movq	%rcx, %rdx              /* a[0]*b[0].lo.lo.. */
-	mulxq	%r14, %r8, %rax         /* .hi */
-	adcxq	%r8, %r12
+	mulxq	%r14, %r8, %rax         /* rax=.hi r8=.lo */
+	adcxq	%r8, %r12               /* a[0]*b[3].lo.. */
 	adoxq	%rsi, %r12              /* a[0]*b[3].lo.. */
-	mulxq	%r11, %rcx, %r8         /* .hi */
+	mulxq	%r11, %rcx, %r8         /* r8=.hi rcx=.lo */
 	adcxq	%rcx, %r9               /* a[0]*b[0].lo.lo.hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	%rbx, %rsi, %rcx        /* rcx=a[0]*b[2].lo...hi rsi=a[0]*b[2].lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	adoxq	%rax, %r9               /* a[0]*b[0].lo.lo.hi.. low = (low + q * N).divide_exact(2**128) */
-	adcxq	%rdi, %r8
+	adcxq	%rdi, %r8               /* .hi.. */
 	adoxq	%rdi, %r8               /* .hi.. */
-	movabsq	$0x48c944087d74d2e4, %rax
-	imulq	%rbx, %rax              /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movabsq	$0x48c944087d74d2e4, %rax /* 0x48c944087d74d2e4 */
+	imulq	%rbx, %rax              /* a[0]*b[2].lo...lo    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	addq	%rcx, %rax              /* a[0]*b[2].lo...lo.. */
-	imulq	%r12, %rdx
+	imulq	%r12, %rdx              /* a[0]*b[3].lo...lo */
 	addq	%rdx, %rax              /* a[0]*b[2].lo...lo.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%rsi, %rdi, %rcx        /* .hi                  low = (low + q * N).divide_exact(2**128) */
 	xorl	%edi, %edi              /* 0 */
 	adcxq	%r14, %rbx
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%rsi, %r15, %rbx        /* .hi */
-	adcxq	%r15, %r12
+	mulxq	%rsi, %r15, %rbx        /* rbx=.hi r15=.lo */
+	adcxq	%r15, %r12              /* a[0]*b[3].lo.. */
 	adoxq	%rcx, %r12              /* a[0]*b[3].lo.. */
 	movq	%rsi, %rdx              /* a[0]*b[2].lo...lo */
-	mulxq	%r14, %r15, %rcx        /* .hi */
-	adcxq	%r15, %r9
+	mulxq	%r14, %r15, %rcx        /* rcx=.hi r15=.lo */
+	adcxq	%r15, %r9               /* a[0]*b[0].lo.lo.hi.. */
 	adoxq	%rbx, %r9               /* a[0]*b[0].lo.lo.hi.. */
-	mulxq	%r11, %rdx, %rsi        /* .hi */
-	adcxq	%rdx, %r8
+	mulxq	%r11, %rdx, %rsi        /* rsi=.hi rdx=.lo */
+	adcxq	%rdx, %r8               /* .hi.. */
 	adoxq	%rcx, %r8               /* .hi.. */
 	adcxq	%rdi, %rsi              /* .hi.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
@@ -215,14 +215,14 @@ SYMBOL(p256_order_mul):
 	mulxq	%rax, %rbx, %rdi        /* rdi=.hi rbx=.lo */
 	xorl	%r15d, %r15d            /* 0 */
 	adcxq	%r14, %r12
-	adcxq	%rbx, %r9
+	adcxq	%rbx, %r9               /* a[0]*b[0].lo.lo.hi.. */
 	adoxq	%rcx, %r9               /* a[0]*b[0].lo.lo.hi.. */
 	movq	%rax, %rdx              /* a[0]*b[2].lo...lo.. */
-	mulxq	%r14, %rbx, %rcx        /* .hi */
-	adcxq	%rbx, %r8
+	mulxq	%r14, %rbx, %rcx        /* rcx=.hi rbx=.lo */
+	adcxq	%rbx, %r8               /* .hi.. */
 	adoxq	%rdi, %r8               /* .hi.. */
-	mulxq	%r11, %rdx, %rax        /* .hi */
-	adcxq	%rdx, %rsi
+	mulxq	%r11, %rdx, %rax        /* rax=.hi rdx=.lo */
+	adcxq	%rdx, %rsi              /* .hi.. */
 	adoxq	%rcx, %rsi              /* .hi.. */
 	adcxq	%r15, %rax              /* .hi.. */
 	movq	$0, %rcx                /* start                return (low + high).reduce_once(N) */
@@ -358,10 +358,10 @@ SYMBOL(p256_order_sqr):
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	%rbp, %rsi, %rcx        /* rcx=a[0]*a[0].lo.hi rsi=a[0]*a[0].lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	adcq	%r13, %r11              /* a[3]*a[3].hi..       return reduced(a.value * a.value) */
-	movabsq	$0x48c944087d74d2e4, %r13
-	imulq	%rbp, %r13              /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movabsq	$0x48c944087d74d2e4, %r13 /* 0x48c944087d74d2e4 */
+	imulq	%rbp, %r13              /* a[0]*a[0].lo.lo      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	addq	%rcx, %r13              /* a[0]*a[0].lo.lo.. */
-	imulq	%rbx, %rdx
+	imulq	%rbx, %rdx              /* a[0]*a[1].lo...lo */
 	addq	%rdx, %r13              /* a[0]*a[0].lo.lo.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%rsi, %r14, %rcx        /* a[0]*a[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
@@ -370,16 +370,16 @@ SYMBOL(p256_order_sqr):
 	adcxq	%r15, %rbp
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
 	movq	%r11, (%rsp)            /* spill a[3]*a[3].hi.. */
-	mulxq	%rsi, %r11, %rbp        /* a[0]*a[0].lo.lo.hi */
-	adcxq	%r11, %rbx
+	mulxq	%rsi, %r11, %rbp        /* rbp=a[0]*a[0].lo.lo.hi r11=a[0]*a[0].lo.lo.lo */
+	adcxq	%r11, %rbx              /* a[0]*a[1].lo.. */
 	adoxq	%rcx, %rbx              /* a[0]*a[1].lo.. */
 	movq	%rsi, %rdx              /* a[0]*a[0].lo.lo */
-	mulxq	%r15, %rcx, %r11        /* a[0]*a[0].lo.lo.hi */
-	adcxq	%rcx, %r9
+	mulxq	%r15, %rcx, %r11        /* r11=a[0]*a[0].lo.lo.hi rcx=a[0]*a[0].lo.lo.lo */
+	adcxq	%rcx, %r9               /* a[0]*a[2].lo.. */
 	adoxq	%rbp, %r9               /* a[0]*a[2].lo.. */
 	movabsq	$0xffffffff00000000, %rcx /* 0xffffffff00000000 */
-	mulxq	%rcx, %rdx, %rsi        /* a[0]*a[0].lo.lo.hi */
-	adcxq	%rdx, %r10
+	mulxq	%rcx, %rdx, %rsi        /* rsi=a[0]*a[0].lo.lo.hi rdx=a[0]*a[0].lo.lo.lo */
+	adcxq	%rdx, %r10              /* a[1]*a[2].lo.. */
 	adoxq	%r11, %r10              /* a[1]*a[2].lo.. */
 	adcxq	%r14, %rsi              /* a[0]*a[0].lo.lo.hi.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
@@ -390,38 +390,38 @@ SYMBOL(p256_order_sqr):
 	movq	%r12, 8(%rsp)           /* spill a[2]*a[3].hi.. */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%r15, %rbx
-	adcxq	%r14, %r9
+	adcxq	%r14, %r9               /* a[0]*a[2].lo.. */
 	adoxq	%r11, %r9               /* a[0]*a[2].lo.. */
 	movq	%r13, %rdx              /* a[0]*a[0].lo.lo.. */
-	mulxq	%r15, %rbx, %r11        /* .hi */
-	adcxq	%rbx, %r10
+	mulxq	%r15, %rbx, %r11        /* r11=.hi rbx=.lo */
+	adcxq	%rbx, %r10              /* a[1]*a[2].lo.. */
 	adoxq	%rbp, %r10              /* a[1]*a[2].lo.. */
-	mulxq	%rcx, %rdx, %rbx        /* .hi */
+	mulxq	%rcx, %rdx, %rbx        /* rbx=.hi rdx=.lo */
 	adcxq	%rdx, %rsi              /* a[0]*a[0].lo.lo.hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	%r9, %r13, %rbp         /* rbp=a[0]*a[2].lo...hi r13=a[0]*a[2].lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	adoxq	%r11, %rsi              /* a[0]*a[0].lo.lo.hi.. low = (low + q * N).divide_exact(2**128) */
-	adcxq	%r12, %rbx
+	adcxq	%r12, %rbx              /* .hi.. */
 	adoxq	%r12, %rbx              /* .hi.. */
-	movabsq	$0x48c944087d74d2e4, %r11
-	imulq	%r9, %r11               /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movabsq	$0x48c944087d74d2e4, %r11 /* 0x48c944087d74d2e4 */
+	imulq	%r9, %r11               /* a[0]*a[2].lo...lo    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	addq	%rbp, %r11              /* a[0]*a[2].lo...lo.. */
-	imulq	%r10, %rdx
+	imulq	%r10, %rdx              /* a[1]*a[2].lo...lo */
 	addq	%rdx, %r11              /* a[0]*a[2].lo...lo.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%r13, %r12, %rbp        /* .hi                  low = (low + q * N).divide_exact(2**128) */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%r15, %r9
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%r13, %r14, %r9         /* .hi */
-	adcxq	%r14, %r10
+	mulxq	%r13, %r14, %r9         /* r9=.hi r14=.lo */
+	adcxq	%r14, %r10              /* a[1]*a[2].lo.. */
 	adoxq	%rbp, %r10              /* a[1]*a[2].lo.. */
 	movq	%r13, %rdx              /* a[0]*a[2].lo...lo */
-	mulxq	%r15, %r14, %rbp        /* .hi */
-	adcxq	%r14, %rsi
+	mulxq	%r15, %r14, %rbp        /* rbp=.hi r14=.lo */
+	adcxq	%r14, %rsi              /* a[0]*a[0].lo.lo.hi.. */
 	adoxq	%r9, %rsi               /* a[0]*a[0].lo.lo.hi.. */
-	mulxq	%rcx, %rdx, %r9         /* .hi */
-	adcxq	%rdx, %rbx
+	mulxq	%rcx, %rdx, %r9         /* r9=.hi rdx=.lo */
+	adcxq	%rdx, %rbx              /* .hi.. */
 	adoxq	%rbp, %rbx              /* .hi.. */
 	adcxq	%r12, %r9               /* .hi.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
@@ -431,14 +431,14 @@ SYMBOL(p256_order_sqr):
 	mulxq	%r11, %r13, %r12        /* r12=.hi r13=.lo */
 	xorl	%r14d, %r14d            /* 0 */
 	adcxq	%r15, %r10
-	adcxq	%r13, %rsi
+	adcxq	%r13, %rsi              /* a[0]*a[0].lo.lo.hi.. */
 	adoxq	%rbp, %rsi              /* a[0]*a[0].lo.lo.hi.. */
 	movq	%r11, %rdx              /* a[0]*a[2].lo...lo.. */
-	mulxq	%r15, %rbp, %r10        /* .hi */
-	adcxq	%rbp, %rbx
+	mulxq	%r15, %rbp, %r10        /* r10=.hi rbp=.lo */
+	adcxq	%rbp, %rbx              /* .hi.. */
 	adoxq	%r12, %rbx              /* .hi.. */
-	mulxq	%rcx, %rdx, %r11        /* .hi */
-	adcxq	%rdx, %r9
+	mulxq	%rcx, %rdx, %r11        /* r11=.hi rdx=.lo */
+	adcxq	%rdx, %r9               /* .hi.. */
 	adoxq	%r10, %r9               /* .hi.. */
 	adcxq	%r14, %r11              /* .hi.. */
 	movq	$0, %r10                /* start                return (low + high).reduce_once(N) */
@@ -570,14 +570,14 @@ LOCAL(square_n_loop3):
 	adcq	%rbx, %rbx              /* s2*s3.hi.. */
 	adcq	$0, %r13                /* %v38 */
 	movq	%rax, %rdx              /* s0 */
-	mulxq	%rax, %r15, %rax        /* s0*s0.lo */
+	mulxq	%rax, %r15, %rax        /* rax=s0*s0.hi r15=s0*s0.lo */
 	addq	%rax, %r14              /* s0*s1.lo.. */
 	movq	%r10, %rdx              /* s1 */
-	mulxq	%r10, %r10, %rax        /* s1*s1.hi */
+	mulxq	%r10, %r10, %rax        /* rax=s1*s1.hi r10=s1*s1.lo */
 	adcq	%r10, %rbp              /* s0*s2.lo.. */
 	adcq	%rax, %rdi              /* s1*s2.lo.. */
 	movq	%r11, %rdx              /* s2 */
-	mulxq	%r11, %r10, %rax        /* s2*s2.hi */
+	mulxq	%r11, %r10, %rax        /* rax=s2*s2.hi r10=s2*s2.lo */
 	adcq	%r10, %rsi              /* s1*s2.hi.. */
 	movq	%r9, %rdx               /* s3 */
 	mulxq	%r9, %r11, %r10         /* r10=s3*s3.hi r11=s3*s3.lo */
@@ -586,10 +586,10 @@ LOCAL(square_n_loop3):
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	%r15, %r11, %rax        /* rax=s0*s0.lo.hi r11=s0*s0.lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	adcq	%r10, %r13              /* s3*s3.hi..           return reduced(a.value * a.value) */
-	movabsq	$0x48c944087d74d2e4, %r10
-	imulq	%r15, %r10              /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movabsq	$0x48c944087d74d2e4, %r10 /* 0x48c944087d74d2e4 */
+	imulq	%r15, %r10              /* s0*s0.lo.lo          q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	addq	%rax, %r10              /* s0*s0.lo.lo.. */
-	imulq	%r14, %rdx
+	imulq	%r14, %rdx              /* s0*s1.lo...lo */
 	addq	%rdx, %r10              /* s0*s0.lo.lo.. */
 	movq	%r11, %rdx              /* s0*s0.lo.lo */
 	mulxq	%rcx, %r9, %rax         /* s0*s0.lo.lo.hi       low = (low + q * N).divide_exact(2**128) */
@@ -598,15 +598,15 @@ LOCAL(square_n_loop3):
 	movabsq	$0xbce6faada7179e84, %r15 /* 0xbce6faada7179e84 */
 	movq	%r13, 16(%rsp)          /* spill s3*s3.hi.. */
 	movq	%rbx, 24(%rsp)          /* spill s2*s3.hi.. */
-	mulxq	%r15, %rbx, %r13        /* s0*s0.lo.lo.hi */
-	adcxq	%rbx, %r14
+	mulxq	%r15, %rbx, %r13        /* r13=s0*s0.lo.lo.hi rbx=s0*s0.lo.lo.lo */
+	adcxq	%rbx, %r14              /* s0*s1.lo.. */
 	adoxq	%rax, %r14              /* s0*s1.lo.. */
-	mulxq	%r8, %rbx, %rax         /* s0*s0.lo.lo.hi */
-	adcxq	%rbx, %rbp
+	mulxq	%r8, %rbx, %rax         /* rax=s0*s0.lo.lo.hi rbx=s0*s0.lo.lo.lo */
+	adcxq	%rbx, %rbp              /* s0*s2.lo.. */
 	adoxq	%r13, %rbp              /* s0*s2.lo.. */
 	movabsq	$0xffffffff00000000, %rbx /* 0xffffffff00000000 */
-	mulxq	%rbx, %r11, %r13        /* s0*s0.lo.lo.hi */
-	adcxq	%r11, %rdi
+	mulxq	%rbx, %r11, %r13        /* r13=s0*s0.lo.lo.hi r11=s0*s0.lo.lo.lo */
+	adcxq	%r11, %rdi              /* s1*s2.lo.. */
 	adoxq	%rax, %rdi              /* s1*s2.lo.. */
 	adcxq	%r9, %r13               /* s0*s0.lo.lo.hi.. */
 	movq	%r10, %rdx              /* s0*s0.lo.lo.. */
@@ -616,35 +616,35 @@ LOCAL(square_n_loop3):
 	movq	%r12, 32(%rsp)          /* spill s1*s3.hi.. */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%r8, %r14
-	adcxq	%r9, %rbp
+	adcxq	%r9, %rbp               /* s0*s2.lo.. */
 	adoxq	%rax, %rbp              /* s0*s2.lo.. */
-	mulxq	%r8, %r9, %rax          /* s0*s0.lo.lo...hi */
-	adcxq	%r9, %rdi
+	mulxq	%r8, %r9, %rax          /* rax=s0*s0.lo.lo...hi r9=s0*s0.lo.lo...lo */
+	adcxq	%r9, %rdi               /* s1*s2.lo.. */
 	adoxq	%r11, %rdi              /* s1*s2.lo.. */
-	mulxq	%rbx, %r10, %r14        /* s0*s0.lo.lo...hi */
+	mulxq	%rbx, %r10, %r14        /* r14=s0*s0.lo.lo...hi r10=s0*s0.lo.lo...lo */
 	adcxq	%r10, %r13              /* s0*s0.lo.lo.hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	%rbp, %r11, %r10        /* r10=s0*s2.lo...hi r11=s0*s2.lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	adoxq	%rax, %r13              /* s0*s0.lo.lo.hi..     low = (low + q * N).divide_exact(2**128) */
-	adcxq	%r12, %r14
+	adcxq	%r12, %r14              /* s0*s0.lo.lo...hi.. */
 	adoxq	%r12, %r14              /* s0*s0.lo.lo...hi.. */
-	movabsq	$0x48c944087d74d2e4, %rax
-	imulq	%rbp, %rax              /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movabsq	$0x48c944087d74d2e4, %rax /* 0x48c944087d74d2e4 */
+	imulq	%rbp, %rax              /* s0*s2.lo...lo        q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	addq	%r10, %rax              /* s0*s2.lo...lo.. */
-	imulq	%rdi, %rdx
+	imulq	%rdi, %rdx              /* s1*s2.lo...lo */
 	addq	%rdx, %rax              /* s0*s2.lo...lo.. */
 	movq	%r11, %rdx              /* s0*s2.lo...lo */
 	mulxq	%rcx, %r12, %r10        /* s0*s2.lo...lo.hi     low = (low + q * N).divide_exact(2**128) */
 	xorl	%r9d, %r9d              /* 0 */
 	adcxq	%r8, %rbp
-	mulxq	%r15, %r12, %rbp        /* s0*s2.lo...lo.hi */
-	adcxq	%r12, %rdi
+	mulxq	%r15, %r12, %rbp        /* rbp=s0*s2.lo...lo.hi r12=s0*s2.lo...lo.lo */
+	adcxq	%r12, %rdi              /* s1*s2.lo.. */
 	adoxq	%r10, %rdi              /* s1*s2.lo.. */
-	mulxq	%r8, %r12, %r10         /* s0*s2.lo...lo.hi */
-	adcxq	%r12, %r13
+	mulxq	%r8, %r12, %r10         /* r10=s0*s2.lo...lo.hi r12=s0*s2.lo...lo.lo */
+	adcxq	%r12, %r13              /* s0*s0.lo.lo.hi.. */
 	adoxq	%rbp, %r13              /* s0*s0.lo.lo.hi.. */
-	mulxq	%rbx, %r11, %rbp        /* s0*s2.lo...lo.hi */
-	adcxq	%r11, %r14
+	mulxq	%rbx, %r11, %rbp        /* rbp=s0*s2.lo...lo.hi r11=s0*s2.lo...lo.lo */
+	adcxq	%r11, %r14              /* s0*s0.lo.lo...hi.. */
 	adoxq	%r10, %r14              /* s0*s0.lo.lo...hi.. */
 	adcxq	%r9, %rbp               /* s0*s2.lo...lo.hi.. */
 	movq	%rax, %rdx              /* s0*s2.lo...lo.. */
@@ -653,13 +653,13 @@ LOCAL(square_n_loop3):
 	mulxq	%r15, %r9, %r11         /* r11=s0*s2.lo...lo...hi r9=s0*s2.lo...lo...lo */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%r8, %rdi
-	adcxq	%r9, %r13
+	adcxq	%r9, %r13               /* s0*s0.lo.lo.hi.. */
 	adoxq	%r10, %r13              /* s0*s0.lo.lo.hi.. */
-	mulxq	%r8, %r9, %r10          /* s0*s2.lo...lo...hi */
-	adcxq	%r9, %r14
+	mulxq	%r8, %r9, %r10          /* r10=s0*s2.lo...lo...hi r9=s0*s2.lo...lo...lo */
+	adcxq	%r9, %r14               /* s0*s0.lo.lo...hi.. */
 	adoxq	%r11, %r14              /* s0*s0.lo.lo...hi.. */
-	mulxq	%rbx, %rax, %rdx        /* s0*s2.lo...lo...hi */
-	adcxq	%rax, %rbp
+	mulxq	%rbx, %rax, %rdx        /* rdx=s0*s2.lo...lo...hi rax=s0*s2.lo...lo...lo */
+	adcxq	%rax, %rbp              /* s0*s2.lo...lo.hi.. */
 	adoxq	%r10, %rbp              /* s0*s2.lo...lo.hi.. */
 	adcxq	%r12, %rdx              /* s0*s2.lo...lo...hi.. */
 	movq	$0, %rdi                /* start                return (low + high).reduce_once(N) */
@@ -750,11 +750,11 @@ SYMBOL(p256_order_mul_small):
 	adcq	%r11, %rcx              /* c*a[2].lo.. */
 	adcq	%r8, %rbx               /* c*a[3].lo.. */
 	adcq	$0, %rdx                /* c*a[3].hi.. */
-	movabsq	$0xc46353d039cdaaf, %rax
+	movabsq	$0xc46353d039cdaaf, %rax /* 0xc46353d039cdaaf */
 	mulxq	%rax, %r11, %rax        /* rax=c*a[3].hi...hi r11=c*a[3].hi...lo return (low + q * (2**256 - N)).reduce_once(N) */
-	movabsq	$0x4319055258e8617b, %r8
+	movabsq	$0x4319055258e8617b, %r8 /* 0x4319055258e8617b */
 	mulxq	%r8, %rsi, %r8          /* r8=c*a[3].hi...hi rsi=c*a[3].hi...lo */
-	movl	$0xffffffff, %ebp
+	movl	$0xffffffff, %ebp       /* 0xffffffff */
 	imulq	%rdx, %rbp              /* c*a[3].hi.. */
 	movq	$0, %rdx                /* start */
 	addq	%r11, %r10              /* c*a[0].lo.. */
@@ -766,7 +766,7 @@ SYMBOL(p256_order_mul_small):
 	addq	%rax, %r9               /* c*a[1].lo.. */
 	adcq	%r8, %rcx               /* c*a[2].lo.. */
 	adcq	$0, %rbx                /* c*a[3].lo.. */
-	adcq	$0, %r11
+	adcq	$0, %r11                /* carry */
 	cmpq	$1, %r11
 	cmc
 	adcq	$0, %rdx                /* %v39 */
@@ -833,7 +833,7 @@ SYMBOL(p256_order_add):
 	adcq	8(%rdx), %r10           /* a[1].. */
 	adcq	16(%rdx), %r11          /* a[2].. */
 	adcq	24(%rdx), %r9           /* a[3].. */
-	movq	$0, %r8
+	movq	$0, %r8                 /* start */
 	adcq	$0, %r8                 /* %v16 */
 	movabsq	$0xf3b9cac2fc632551, %rcx /* 0xf3b9cac2fc632551 */
 	movq	%rax, %rdx              /* a[0].. */
@@ -893,11 +893,11 @@ SYMBOL(p256_order_sub):
 	sbbq	16(%rdx), %r11          /* a[2].. */
 	sbbq	24(%rdx), %r9           /* a[3].. */
 	sbbq	%r8, %r8                /* %v16 */
-	movabsq	$0xf3b9cac2fc632551, %rcx
+	movabsq	$0xf3b9cac2fc632551, %rcx /* 0xf3b9cac2fc632551 */
 	andq	%r8, %rcx               /* %v17                 return difference + pick(difference.at_least(0), 0, N) */
-	movabsq	$0xbce6faada7179e84, %rdx
+	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
 	andq	%r8, %rdx               /* %v19 */
-	movabsq	$0xffffffff00000000, %rsi
+	movabsq	$0xffffffff00000000, %rsi /* 0xffffffff00000000 */
 	andq	%r8, %rsi               /* %v21 */
 	addq	%rcx, %rax              /* a[0].. */
 	adcq	%rdx, %r10              /* a[1].. */
@@ -931,16 +931,16 @@ SYMBOL(p256_order_neg):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	orq	8(%rsi), %rax           /*                      return pick(a.value.is_zero(), 0, N) - a.value */
-	orq	16(%rsi), %rax
-	orq	24(%rsi), %rax
+	orq	8(%rsi), %rax           /* a[0]..               return pick(a.value.is_zero(), 0, N) - a.value */
+	orq	16(%rsi), %rax          /* a[0].. */
+	orq	24(%rsi), %rax          /* a[0].. */
 	negq	%rax
 	sbbq	%rax, %rax              /* %v11 */
-	movabsq	$0xf3b9cac2fc632551, %r10
+	movabsq	$0xf3b9cac2fc632551, %r10 /* 0xf3b9cac2fc632551 */
 	andq	%rax, %r10              /* %v12 */
-	movabsq	$0xbce6faada7179e84, %r11
+	movabsq	$0xbce6faada7179e84, %r11 /* 0xbce6faada7179e84 */
 	andq	%rax, %r11              /* %v14 */
-	movabsq	$0xffffffff00000000, %r9
+	movabsq	$0xffffffff00000000, %r9 /* 0xffffffff00000000 */
 	andq	%rax, %r9               /* %v16 */
 	subq	(%rsi), %r10            /* a[0].. */
 	sbbq	8(%rsi), %r11           /* a[1].. */
@@ -1060,7 +1060,7 @@ SYMBOL(p256_order_to_mont):
 	movabsq	$0x66e12d94f3d95620, %rdx /* 0x66e12d94f3d95620 */
 	mulxq	8(%rsi), %r13, %r12     /* r12=a[1].hi r13=a[1].lo */
 	adoxq	%rax, %rcx              /* a[0].lo.. */
-	adcxq	%r15, %rbp
+	adcxq	%r15, %rbp              /* a[0].lo.. */
 	adoxq	%r11, %rbp              /* a[0].lo.. */
 	adcxq	%r13, %rbx              /* a[0].hi.. */
 	movabsq	$0x83244c95be79eea2, %rdx /* 0x83244c95be79eea2 */
@@ -1068,46 +1068,46 @@ SYMBOL(p256_order_to_mont):
 	movabsq	$0x4699799c49bd6fa6, %rdx /* 0x4699799c49bd6fa6 */
 	mulxq	16(%rsi), %r15, %r13    /* r13=a[2].hi r15=a[2].lo */
 	adoxq	%r14, %rbx              /* a[0].hi.. */
-	adcxq	%r8, %r12
+	adcxq	%r8, %r12               /* a[1].hi.. */
 	adoxq	%r8, %r12               /* a[1].hi.. */
 	xorl	%r8d, %r8d              /* 0 */
 	adcxq	%r11, %rcx              /* a[0].lo.. */
 	movabsq	$0x2845b2392b6bec59, %rdx /* 0x2845b2392b6bec59 */
 	mulxq	16(%rsi), %r14, %r11    /* r11=a[2].hi r14=a[2].lo */
-	adcxq	%r15, %rbp
+	adcxq	%r15, %rbp              /* a[0].lo.. */
 	adoxq	%rax, %rbp              /* a[0].lo.. */
 	movabsq	$0x66e12d94f3d95620, %rdx /* 0x66e12d94f3d95620 */
 	mulxq	16(%rsi), %r15, %rax    /* rax=a[2].hi r15=a[2].lo */
-	adcxq	%r14, %rbx
+	adcxq	%r14, %rbx              /* a[0].hi.. */
 	adoxq	%r13, %rbx              /* a[0].hi.. */
 	adcxq	%r15, %r12              /* a[1].hi.. */
-	movabsq	$0x83244c95be79eea2, %rdx
+	movabsq	$0x83244c95be79eea2, %rdx /* 0x83244c95be79eea2 */
 	mulxq	24(%rsi), %r14, %r13    /* r13=a[3].hi r14=a[3].lo */
 	adoxq	%r11, %r12              /* a[1].hi.. */
 	adcxq	%r8, %rax               /* a[2].hi.. */
-	movabsq	$0x4699799c49bd6fa6, %rdx
+	movabsq	$0x4699799c49bd6fa6, %rdx /* 0x4699799c49bd6fa6 */
 	mulxq	24(%rsi), %rdx, %r11    /* r11=a[3].hi rdx=a[3].lo */
 	adoxq	%r8, %rax               /* a[2].hi.. */
 	xorl	%r8d, %r8d              /* 0 */
 	adcxq	%r14, %rbp              /* a[0].lo.. */
 	adcxq	%rdx, %rbx              /* a[0].hi.. */
-	movabsq	$0x2845b2392b6bec59, %rdx
+	movabsq	$0x2845b2392b6bec59, %rdx /* 0x2845b2392b6bec59 */
 	mulxq	24(%rsi), %rdx, %r14    /* r14=a[3].hi rdx=a[3].lo */
 	adoxq	%r13, %rbx              /* a[0].hi.. */
 	adcxq	%rdx, %r12              /* a[1].hi.. */
-	movabsq	$0x66e12d94f3d95620, %rdx
+	movabsq	$0x66e12d94f3d95620, %rdx /* 0x66e12d94f3d95620 */
 	mulxq	24(%rsi), %rdx, %r13    /* r13=a[3].hi rdx=a[3].lo */
 	adoxq	%r11, %r12              /* a[1].hi.. */
 	adcxq	%rdx, %rax              /* a[2].hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	%r10, %rsi, %r11        /* r11=a[0].lo.hi rsi=a[0].lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	adoxq	%r14, %rax              /* a[2].hi..            return reduced(a.value * (2**512 % N)) */
-	adcxq	%r8, %r13
+	adcxq	%r8, %r13               /* a[3].hi.. */
 	adoxq	%r8, %r13               /* a[3].hi.. */
-	movabsq	$0x48c944087d74d2e4, %r8
-	imulq	%r10, %r8               /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movabsq	$0x48c944087d74d2e4, %r8 /* 0x48c944087d74d2e4 */
+	imulq	%r10, %r8               /* a[0].lo.lo           q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	addq	%r11, %r8               /* a[0].lo.lo.. */
-	imulq	%r9, %rdx
+	imulq	%r9, %rdx               /* a[0].lo...lo */
 	addq	%rdx, %r8               /* a[0].lo.lo.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%rsi, %r14, %r11        /* a[0].lo.lo.hi        low = (low + q * N).divide_exact(2**128) */
@@ -1116,16 +1116,16 @@ SYMBOL(p256_order_to_mont):
 	adcxq	%r15, %r10
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
 	movq	%r13, (%rsp)            /* spill a[3].hi.. */
-	mulxq	%rsi, %r13, %r10        /* a[0].lo.lo.hi */
-	adcxq	%r13, %r9
+	mulxq	%rsi, %r13, %r10        /* r10=a[0].lo.lo.hi r13=a[0].lo.lo.lo */
+	adcxq	%r13, %r9               /* a[0].lo.. */
 	adoxq	%r11, %r9               /* a[0].lo.. */
 	movq	%rsi, %rdx              /* a[0].lo.lo */
-	mulxq	%r15, %r13, %r11        /* a[0].lo.lo.hi */
-	adcxq	%r13, %rcx
+	mulxq	%r15, %r13, %r11        /* r11=a[0].lo.lo.hi r13=a[0].lo.lo.lo */
+	adcxq	%r13, %rcx              /* a[0].lo.. */
 	adoxq	%r10, %rcx              /* a[0].lo.. */
 	movabsq	$0xffffffff00000000, %r10 /* 0xffffffff00000000 */
-	mulxq	%r10, %rdx, %rsi        /* a[0].lo.lo.hi */
-	adcxq	%rdx, %rbp
+	mulxq	%r10, %rdx, %rsi        /* rsi=a[0].lo.lo.hi rdx=a[0].lo.lo.lo */
+	adcxq	%rdx, %rbp              /* a[0].lo.. */
 	adoxq	%r11, %rbp              /* a[0].lo.. */
 	adcxq	%r14, %rsi              /* a[0].lo.lo.hi.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
@@ -1136,38 +1136,38 @@ SYMBOL(p256_order_to_mont):
 	movq	%rax, 8(%rsp)           /* spill a[2].hi.. */
 	xorl	%eax, %eax              /* 0 */
 	adcxq	%r15, %r9
-	adcxq	%r14, %rcx
+	adcxq	%r14, %rcx              /* a[0].lo.. */
 	adoxq	%r11, %rcx              /* a[0].lo.. */
 	movq	%r8, %rdx               /* a[0].lo.lo.. */
-	mulxq	%r15, %r9, %r11         /* a[0].lo.lo...hi */
-	adcxq	%r9, %rbp
+	mulxq	%r15, %r9, %r11         /* r11=a[0].lo.lo...hi r9=a[0].lo.lo...lo */
+	adcxq	%r9, %rbp               /* a[0].lo.. */
 	adoxq	%r13, %rbp              /* a[0].lo.. */
-	mulxq	%r10, %r8, %r9          /* a[0].lo.lo...hi */
+	mulxq	%r10, %r8, %r9          /* r9=a[0].lo.lo...hi r8=a[0].lo.lo...lo */
 	adcxq	%r8, %rsi               /* a[0].lo.lo.hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	%rcx, %r13, %r8         /* r8=a[0].lo...hi r13=a[0].lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	adoxq	%r11, %rsi              /* a[0].lo.lo.hi..      low = (low + q * N).divide_exact(2**128) */
-	adcxq	%rax, %r9
+	adcxq	%rax, %r9               /* a[0].lo.lo...hi.. */
 	adoxq	%rax, %r9               /* a[0].lo.lo...hi.. */
-	movabsq	$0x48c944087d74d2e4, %rax
-	imulq	%rcx, %rax              /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movabsq	$0x48c944087d74d2e4, %rax /* 0x48c944087d74d2e4 */
+	imulq	%rcx, %rax              /* a[0].lo...lo         q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	addq	%r8, %rax               /* a[0].lo...lo.. */
-	imulq	%rbp, %rdx
+	imulq	%rbp, %rdx              /* a[0].lo...lo */
 	addq	%rdx, %rax              /* a[0].lo...lo.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%r13, %r8, %r11         /* a[0].lo...lo.hi      low = (low + q * N).divide_exact(2**128) */
 	xorl	%r8d, %r8d              /* 0 */
 	adcxq	%r15, %rcx
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%r13, %r14, %rcx        /* a[0].lo...lo.hi */
-	adcxq	%r14, %rbp
+	mulxq	%r13, %r14, %rcx        /* rcx=a[0].lo...lo.hi r14=a[0].lo...lo.lo */
+	adcxq	%r14, %rbp              /* a[0].lo.. */
 	adoxq	%r11, %rbp              /* a[0].lo.. */
 	movq	%r13, %rdx              /* a[0].lo...lo */
-	mulxq	%r15, %r14, %r11        /* a[0].lo...lo.hi */
-	adcxq	%r14, %rsi
+	mulxq	%r15, %r14, %r11        /* r11=a[0].lo...lo.hi r14=a[0].lo...lo.lo */
+	adcxq	%r14, %rsi              /* a[0].lo.lo.hi.. */
 	adoxq	%rcx, %rsi              /* a[0].lo.lo.hi.. */
-	mulxq	%r10, %rdx, %rcx        /* a[0].lo...lo.hi */
-	adcxq	%rdx, %r9
+	mulxq	%r10, %rdx, %rcx        /* rcx=a[0].lo...lo.hi rdx=a[0].lo...lo.lo */
+	adcxq	%rdx, %r9               /* a[0].lo.lo...hi.. */
 	adoxq	%r11, %r9               /* a[0].lo.lo...hi.. */
 	adcxq	%r8, %rcx               /* a[0].lo...lo.hi.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
@@ -1177,14 +1177,14 @@ SYMBOL(p256_order_to_mont):
 	mulxq	%rax, %r13, %r8         /* r8=a[0].lo...lo...hi r13=a[0].lo...lo...lo */
 	xorl	%r14d, %r14d            /* 0 */
 	adcxq	%r15, %rbp
-	adcxq	%r13, %rsi
+	adcxq	%r13, %rsi              /* a[0].lo.lo.hi.. */
 	adoxq	%r11, %rsi              /* a[0].lo.lo.hi.. */
 	movq	%rax, %rdx              /* a[0].lo...lo.. */
-	mulxq	%r15, %rbp, %r11        /* a[0].lo...lo...hi */
-	adcxq	%rbp, %r9
+	mulxq	%r15, %rbp, %r11        /* r11=a[0].lo...lo...hi rbp=a[0].lo...lo...lo */
+	adcxq	%rbp, %r9               /* a[0].lo.lo...hi.. */
 	adoxq	%r8, %r9                /* a[0].lo.lo...hi.. */
-	mulxq	%r10, %r8, %rax         /* a[0].lo...lo...hi */
-	adcxq	%r8, %rcx
+	mulxq	%r10, %r8, %rax         /* rax=a[0].lo...lo...hi r8=a[0].lo...lo...lo */
+	adcxq	%r8, %rcx               /* a[0].lo...lo.hi.. */
 	adoxq	%r11, %rcx              /* a[0].lo...lo.hi.. */
 	adcxq	%r14, %rax              /* a[0].lo...lo...hi.. */
 	movq	$0, %r11                /* start                return (low + high).reduce_once(N) */
@@ -1277,10 +1277,10 @@ SYMBOL(p256_order_from_mont):
 	.cfi_offset %r15, -56
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	(%rsi), %r10, %rax      /* rax=a[0].hi r10=a[0].lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %r11
-	imulq	(%rsi), %r11
+	movabsq	$0x48c944087d74d2e4, %r11 /* 0x48c944087d74d2e4 */
+	imulq	(%rsi), %r11            /* a[0].lo */
 	addq	%rax, %r11              /* a[0].lo.. */
-	imulq	8(%rsi), %rdx
+	imulq	8(%rsi), %rdx           /* a[1].lo */
 	addq	%rdx, %r11              /* a[0].lo.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%r10, %r9, %rax         /* a[0].lo.hi           low = (low + q * N).divide_exact(2**128) */
@@ -1291,15 +1291,15 @@ SYMBOL(p256_order_from_mont):
 	movabsq	$0xffffffff00000000, %rdx /* 0xffffffff00000000 */
 	mulxq	%r10, %rbp, %r10        /* r10=a[0].lo.hi rbp=a[0].lo.lo */
 	xorl	%r12d, %r12d            /* 0 */
-	movq	$-1, %r13
+	movq	$-1, %r13               /* 0xffffffffffffffff */
 	adcxq	(%rsi), %r13
-	adcxq	8(%rsi), %r8
+	adcxq	8(%rsi), %r8            /* a[1].. */
 	adoxq	%rax, %r8               /* a[1].. */
-	adcxq	16(%rsi), %rbx
+	adcxq	16(%rsi), %rbx          /* a[2].. */
 	adoxq	%r9, %rbx               /* a[2].. */
-	adcxq	24(%rsi), %rbp
+	adcxq	24(%rsi), %rbp          /* a[3].. */
 	adoxq	%rcx, %rbp              /* a[3].. */
-	adcxq	%r12, %r10
+	adcxq	%r12, %r10              /* a[0].lo.hi.. */
 	adoxq	%r12, %r10              /* a[0].lo.hi.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%r11, %r9, %rax         /* a[0].lo...hi */
@@ -1312,20 +1312,20 @@ SYMBOL(p256_order_from_mont):
 	xorl	%r14d, %r14d            /* 0 */
 	movq	$-1, %r15               /* 0xffffffffffffffff */
 	adcxq	%r15, %r8
-	adcxq	%rcx, %rbx
+	adcxq	%rcx, %rbx              /* a[2].. */
 	adoxq	%rax, %rbx              /* a[2].. */
-	adcxq	%r12, %rbp
+	adcxq	%r12, %rbp              /* a[3].. */
 	adoxq	%r9, %rbp               /* a[3].. */
-	adcxq	%r13, %r10
+	adcxq	%r13, %r10              /* a[0].lo.hi.. */
 	adoxq	%rsi, %r10              /* a[0].lo.hi.. */
-	adcxq	%r14, %r11
+	adcxq	%r14, %r11              /* a[0].lo...hi.. */
 	adoxq	%r14, %r11              /* a[0].lo...hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	%rbx, %r9, %rax         /* rax=a[2]...hi r9=a[2]...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %r8
-	imulq	%rbx, %r8
+	movabsq	$0x48c944087d74d2e4, %r8 /* 0x48c944087d74d2e4 */
+	imulq	%rbx, %r8               /* a[2]...lo */
 	addq	%rax, %r8               /* a[2]...lo.. */
-	imulq	%rbp, %rdx
+	imulq	%rbp, %rdx              /* a[3]...lo */
 	addq	%rdx, %r8               /* a[2]...lo.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%r9, %rcx, %rax         /* a[2]...lo.hi         low = (low + q * N).divide_exact(2**128) */
@@ -1337,31 +1337,31 @@ SYMBOL(p256_order_from_mont):
 	mulxq	%r14, %rdx, %r9         /* r9=a[2]...lo.hi rdx=a[2]...lo.lo */
 	xorl	%r14d, %r14d            /* 0 */
 	adcxq	%r15, %rbx
-	adcxq	%rsi, %rbp
+	adcxq	%rsi, %rbp              /* a[3].. */
 	adoxq	%rax, %rbp              /* a[3].. */
-	adcxq	%r13, %r10
+	adcxq	%r13, %r10              /* a[0].lo.hi.. */
 	adoxq	%rcx, %r10              /* a[0].lo.hi.. */
-	adcxq	%rdx, %r11
+	adcxq	%rdx, %r11              /* a[0].lo...hi.. */
 	adoxq	%r12, %r11              /* a[0].lo...hi.. */
-	adcxq	%r14, %r9
+	adcxq	%r14, %r9               /* a[2]...lo.hi.. */
 	adoxq	%r14, %r9               /* a[2]...lo.hi.. */
-	movabsq	$0xf3b9cac2fc632551, %rdx
+	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%r8, %rcx, %rax         /* a[2]...lo...hi */
-	movabsq	$0xbce6faada7179e84, %rdx
+	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
 	mulxq	%r8, %rsi, %rcx         /* rcx=a[2]...lo...hi rsi=a[2]...lo...lo */
 	movq	%r8, %rdx               /* a[2]...lo.. */
 	mulxq	%r15, %r12, %rbx        /* rbx=a[2]...lo...hi r12=a[2]...lo...lo */
-	movabsq	$0xffffffff00000000, %r13
+	movabsq	$0xffffffff00000000, %r13 /* 0xffffffff00000000 */
 	mulxq	%r13, %rdx, %r8         /* r8=a[2]...lo...hi rdx=a[2]...lo...lo */
 	xorl	%r13d, %r13d            /* 0 */
 	adcxq	%r15, %rbp
-	adcxq	%rsi, %r10
+	adcxq	%rsi, %r10              /* a[0].lo.hi.. */
 	adoxq	%rax, %r10              /* a[0].lo.hi.. */
-	adcxq	%r12, %r11
+	adcxq	%r12, %r11              /* a[0].lo...hi.. */
 	adoxq	%rcx, %r11              /* a[0].lo...hi.. */
-	adcxq	%rdx, %r9
+	adcxq	%rdx, %r9               /* a[2]...lo.hi.. */
 	adoxq	%rbx, %r9               /* a[2]...lo.hi.. */
-	adcxq	%r13, %r8
+	adcxq	%r13, %r8               /* a[2]...lo...hi.. */
 	adoxq	%r13, %r8               /* a[2]...lo...hi.. */
 	movq	%r10, (%rdi)            /*                      def from_mont(a: element) -> plain: */
 	movq	%r11, 8(%rdi)
@@ -1429,10 +1429,10 @@ SYMBOL(p256_order_to_bytes):
 	.cfi_offset %r15, -56
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	(%rsi), %r10, %rax      /* rax=a[0].hi r10=a[0].lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %r11
-	imulq	(%rsi), %r11
+	movabsq	$0x48c944087d74d2e4, %r11 /* 0x48c944087d74d2e4 */
+	imulq	(%rsi), %r11            /* a[0].lo */
 	addq	%rax, %r11              /* a[0].lo.. */
-	imulq	8(%rsi), %rdx
+	imulq	8(%rsi), %rdx           /* a[1].lo */
 	addq	%rdx, %r11              /* a[0].lo.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%r10, %r9, %rax         /* a[0].lo.hi           low = (low + q * N).divide_exact(2**128) */
@@ -1443,15 +1443,15 @@ SYMBOL(p256_order_to_bytes):
 	movabsq	$0xffffffff00000000, %rdx /* 0xffffffff00000000 */
 	mulxq	%r10, %rbp, %r10        /* r10=a[0].lo.hi rbp=a[0].lo.lo */
 	xorl	%r12d, %r12d            /* 0 */
-	movq	$-1, %r13
+	movq	$-1, %r13               /* 0xffffffffffffffff */
 	adcxq	(%rsi), %r13
-	adcxq	8(%rsi), %r8
+	adcxq	8(%rsi), %r8            /* a[1].. */
 	adoxq	%rax, %r8               /* a[1].. */
-	adcxq	16(%rsi), %rbx
+	adcxq	16(%rsi), %rbx          /* a[2].. */
 	adoxq	%r9, %rbx               /* a[2].. */
-	adcxq	24(%rsi), %rbp
+	adcxq	24(%rsi), %rbp          /* a[3].. */
 	adoxq	%rcx, %rbp              /* a[3].. */
-	adcxq	%r12, %r10
+	adcxq	%r12, %r10              /* a[0].lo.hi.. */
 	adoxq	%r12, %r10              /* a[0].lo.hi.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%r11, %r9, %rax         /* a[0].lo...hi */
@@ -1464,20 +1464,20 @@ SYMBOL(p256_order_to_bytes):
 	xorl	%r14d, %r14d            /* 0 */
 	movq	$-1, %r15               /* 0xffffffffffffffff */
 	adcxq	%r15, %r8
-	adcxq	%rcx, %rbx
+	adcxq	%rcx, %rbx              /* a[2].. */
 	adoxq	%rax, %rbx              /* a[2].. */
-	adcxq	%r12, %rbp
+	adcxq	%r12, %rbp              /* a[3].. */
 	adoxq	%r9, %rbp               /* a[3].. */
-	adcxq	%r13, %r10
+	adcxq	%r13, %r10              /* a[0].lo.hi.. */
 	adoxq	%rsi, %r10              /* a[0].lo.hi.. */
-	adcxq	%r14, %r11
+	adcxq	%r14, %r11              /* a[0].lo...hi.. */
 	adoxq	%r14, %r11              /* a[0].lo...hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	%rbx, %r9, %rax         /* rax=a[2]...hi r9=a[2]...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %r8
-	imulq	%rbx, %r8
+	movabsq	$0x48c944087d74d2e4, %r8 /* 0x48c944087d74d2e4 */
+	imulq	%rbx, %r8               /* a[2]...lo */
 	addq	%rax, %r8               /* a[2]...lo.. */
-	imulq	%rbp, %rdx
+	imulq	%rbp, %rdx              /* a[3]...lo */
 	addq	%rdx, %r8               /* a[2]...lo.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%r9, %rcx, %rax         /* a[2]...lo.hi         low = (low + q * N).divide_exact(2**128) */
@@ -1489,39 +1489,39 @@ SYMBOL(p256_order_to_bytes):
 	mulxq	%r14, %rdx, %r9         /* r9=a[2]...lo.hi rdx=a[2]...lo.lo */
 	xorl	%r14d, %r14d            /* 0 */
 	adcxq	%r15, %rbx
-	adcxq	%rsi, %rbp
+	adcxq	%rsi, %rbp              /* a[3].. */
 	adoxq	%rax, %rbp              /* a[3].. */
-	adcxq	%r13, %r10
+	adcxq	%r13, %r10              /* a[0].lo.hi.. */
 	adoxq	%rcx, %r10              /* a[0].lo.hi.. */
-	adcxq	%rdx, %r11
+	adcxq	%rdx, %r11              /* a[0].lo...hi.. */
 	adoxq	%r12, %r11              /* a[0].lo...hi.. */
-	adcxq	%r14, %r9
+	adcxq	%r14, %r9               /* a[2]...lo.hi.. */
 	adoxq	%r14, %r9               /* a[2]...lo.hi.. */
-	movabsq	$0xf3b9cac2fc632551, %rdx
+	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%r8, %rcx, %rax         /* a[2]...lo...hi */
-	movabsq	$0xbce6faada7179e84, %rdx
+	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
 	mulxq	%r8, %rsi, %rcx         /* rcx=a[2]...lo...hi rsi=a[2]...lo...lo */
 	movq	%r8, %rdx               /* a[2]...lo.. */
 	mulxq	%r15, %r12, %rbx        /* rbx=a[2]...lo...hi r12=a[2]...lo...lo */
-	movabsq	$0xffffffff00000000, %r13
+	movabsq	$0xffffffff00000000, %r13 /* 0xffffffff00000000 */
 	mulxq	%r13, %rdx, %r8         /* r8=a[2]...lo...hi rdx=a[2]...lo...lo */
 	xorl	%r13d, %r13d            /* 0 */
 	adcxq	%r15, %rbp
-	adcxq	%rsi, %r10
+	adcxq	%rsi, %r10              /* a[0].lo.hi.. */
 	adoxq	%rax, %r10              /* a[0].lo.hi.. */
-	adcxq	%r12, %r11
+	adcxq	%r12, %r11              /* a[0].lo...hi.. */
 	adoxq	%rcx, %r11              /* a[0].lo...hi.. */
-	adcxq	%rdx, %r9
+	adcxq	%rdx, %r9               /* a[2]...lo.hi.. */
 	adoxq	%rbx, %r9               /* a[2]...lo.hi.. */
-	adcxq	%r13, %r8
+	adcxq	%r13, %r8               /* a[2]...lo...hi.. */
 	adoxq	%r13, %r8               /* a[2]...lo...hi.. */
-	bswapq	%r10
+	bswapq	%r10                    /* %v97 */
 	movq	%r10, 24(%rdi)
-	bswapq	%r11
+	bswapq	%r11                    /* %v98 */
 	movq	%r11, 16(%rdi)
-	bswapq	%r9
+	bswapq	%r9                     /* %v99 */
 	movq	%r9, 8(%rdi)
-	bswapq	%r8
+	bswapq	%r8                     /* %v100 */
 	movq	%r8, (%rdi)
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -1634,14 +1634,14 @@ SYMBOL(p256_order_from_bytes):
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%r8, %r15               /* .lo.. */
 	movq	%r15, 24(%rsp)          /* spill .lo.. */
-	mulxq	%r13, %r15, %r8         /* .hi */
-	adcxq	%r15, %rdi
+	mulxq	%r13, %r15, %r8         /* r8=.hi r15=.lo */
+	adcxq	%r15, %rdi              /* .lo.. */
 	adoxq	%r14, %rdi              /* .lo.. */
-	mulxq	%r9, %r15, %r14         /* .hi */
-	adcxq	%r15, %rcx
+	mulxq	%r9, %r15, %r14         /* r14=.hi r15=.lo */
+	adcxq	%r15, %rcx              /* .lo.. */
 	adoxq	%r8, %rcx               /* .lo.. */
-	mulxq	%rbp, %r8, %rax         /* .hi */
-	adcxq	%r8, %rsi
+	mulxq	%rbp, %r8, %rax         /* rax=.hi r8=.lo */
+	adcxq	%r8, %rsi               /* .hi.. */
 	adoxq	%r14, %rsi              /* .hi.. */
 	adcxq	%r12, %rax              /* .hi.. */
 	movq	%r10, %rdx              /* %v22 */
@@ -1649,14 +1649,14 @@ SYMBOL(p256_order_from_bytes):
 	adoxq	%r12, %rax              /* .hi.. */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%r14, %rdi              /* .lo.. */
-	mulxq	%r13, %r15, %r14        /* .hi */
-	adcxq	%r15, %rcx
+	mulxq	%r13, %r15, %r14        /* r14=.hi r15=.lo */
+	adcxq	%r15, %rcx              /* .lo.. */
 	adoxq	%r8, %rcx               /* .lo.. */
-	mulxq	%r9, %r15, %r8          /* .hi */
-	adcxq	%r15, %rsi
+	mulxq	%r9, %r15, %r8          /* r8=.hi r15=.lo */
+	adcxq	%r15, %rsi              /* .hi.. */
 	adoxq	%r14, %rsi              /* .hi.. */
-	mulxq	%rbp, %rdx, %r10        /* .hi */
-	adcxq	%rdx, %rax
+	mulxq	%rbp, %rdx, %r10        /* r10=.hi rdx=.lo */
+	adcxq	%rdx, %rax              /* .hi.. */
 	adoxq	%r8, %rax               /* .hi.. */
 	adcxq	%r12, %r10              /* .hi.. */
 	movq	%r11, %rdx              /* %v23 */
@@ -1664,42 +1664,42 @@ SYMBOL(p256_order_from_bytes):
 	adoxq	%r12, %r10              /* .hi.. */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%rbx, %rcx              /* .lo.. */
-	mulxq	%r13, %r13, %rbx        /* .hi */
-	adcxq	%r13, %rsi
+	mulxq	%r13, %r13, %rbx        /* rbx=.hi r13=.lo */
+	adcxq	%r13, %rsi              /* .hi.. */
 	adoxq	%r8, %rsi               /* .hi.. */
-	mulxq	%r9, %r8, %r9           /* .hi */
-	adcxq	%r8, %rax
+	mulxq	%r9, %r8, %r9           /* r9=.hi r8=.lo */
+	adcxq	%r8, %rax               /* .hi.. */
 	adoxq	%rbx, %rax              /* .hi.. */
-	mulxq	%rbp, %r8, %r11         /* .hi */
-	adcxq	%r8, %r10
+	mulxq	%rbp, %r8, %r11         /* r11=.hi r8=.lo */
+	adcxq	%r8, %r10               /* .hi.. */
 	adoxq	%r9, %r10               /* .hi.. */
 	adcxq	%r12, %r11              /* .hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	16(%rsp), %r8, %r9      /* r9=.lo.hi r8=.lo.lo  q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	adoxq	%r12, %r11              /* .hi..                return reduced(pick(beyond, 0, s.value) * (2**512 % N)), 1 - beyond */
-	movabsq	$0x48c944087d74d2e4, %rbx
-	imulq	16(%rsp), %rbx          /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movabsq	$0x48c944087d74d2e4, %rbx /* 0x48c944087d74d2e4 */
+	imulq	16(%rsp), %rbx          /* .lo.lo               q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	addq	%r9, %rbx               /* .lo.lo.. */
-	imulq	24(%rsp), %rdx
+	imulq	24(%rsp), %rdx          /* .lo...lo */
 	addq	%rdx, %rbx              /* .lo.lo.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%r8, %rbp, %r9          /* .lo.lo.hi            low = (low + q * N).divide_exact(2**128) */
 	xorl	%ebp, %ebp              /* 0 */
-	movq	$-1, %r12
+	movq	$-1, %r12               /* 0xffffffffffffffff */
 	adcxq	16(%rsp), %r12
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%r8, %r13, %r12         /* .lo.lo.hi */
-	adcxq	24(%rsp), %r13
+	mulxq	%r8, %r13, %r12         /* r12=.lo.lo.hi r13=.lo.lo.lo */
+	adcxq	24(%rsp), %r13          /* .lo.. */
 	adoxq	%r9, %r13               /* .lo.. */
 	movq	$-1, %rdx               /* 0xffffffffffffffff */
-	mulxq	%r8, %r14, %r9          /* .lo.lo.hi */
-	adcxq	%r14, %rdi
+	mulxq	%r8, %r14, %r9          /* r9=.lo.lo.hi r14=.lo.lo.lo */
+	adcxq	%r14, %rdi              /* .lo.. */
 	adoxq	%r12, %rdi              /* .lo.. */
 	movabsq	$0xffffffff00000000, %rdx /* 0xffffffff00000000 */
-	mulxq	%r8, %r12, %r8          /* .lo.lo.hi */
-	adcxq	%r12, %rcx
+	mulxq	%r8, %r12, %r8          /* r8=.lo.lo.hi r12=.lo.lo.lo */
+	adcxq	%r12, %rcx              /* .lo.. */
 	adoxq	%r9, %rcx               /* .lo.. */
-	adcxq	%rbp, %r8
+	adcxq	%rbp, %r8               /* .lo.lo.hi.. */
 	adoxq	%rbp, %r8               /* .lo.lo.hi.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%rbx, %rbp, %r9         /* .lo.lo...hi */
@@ -1707,25 +1707,25 @@ SYMBOL(p256_order_from_bytes):
 	movq	$-1, %r12               /* 0xffffffffffffffff */
 	adcxq	%r12, %r13
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%rbx, %r14, %r13        /* .lo.lo...hi */
-	adcxq	%r14, %rdi
+	mulxq	%rbx, %r14, %r13        /* r13=.lo.lo...hi r14=.lo.lo...lo */
+	adcxq	%r14, %rdi              /* .lo.. */
 	adoxq	%r9, %rdi               /* .lo.. */
 	movq	%rbx, %rdx              /* .lo.lo.. */
-	mulxq	%r12, %r14, %r9         /* .lo.lo...hi */
-	adcxq	%r14, %rcx
+	mulxq	%r12, %r14, %r9         /* r9=.lo.lo...hi r14=.lo.lo...lo */
+	adcxq	%r14, %rcx              /* .lo.. */
 	adoxq	%r13, %rcx              /* .lo.. */
 	movabsq	$0xffffffff00000000, %r13 /* 0xffffffff00000000 */
-	mulxq	%r13, %rdx, %rbx        /* .lo.lo...hi */
-	adcxq	%rdx, %r8
+	mulxq	%r13, %rdx, %rbx        /* rbx=.lo.lo...hi rdx=.lo.lo...lo */
+	adcxq	%rdx, %r8               /* .lo.lo.hi.. */
 	adoxq	%r9, %r8                /* .lo.lo.hi.. */
 	adcxq	%rbp, %rbx              /* .lo.lo...hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	%rdi, %r14, %r9         /* r9=.lo...hi r14=.lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	adoxq	%rbp, %rbx              /* .lo.lo...hi..        low = (low + q * N).divide_exact(2**128) */
-	movabsq	$0x48c944087d74d2e4, %rbp
-	imulq	%rdi, %rbp              /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movabsq	$0x48c944087d74d2e4, %rbp /* 0x48c944087d74d2e4 */
+	imulq	%rdi, %rbp              /* .lo...lo             q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	addq	%r9, %rbp               /* .lo...lo.. */
-	imulq	%rcx, %rdx
+	imulq	%rcx, %rdx              /* .lo...lo */
 	addq	%rdx, %rbp              /* .lo...lo.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%r14, %r15, %r9         /* .lo...lo.hi          low = (low + q * N).divide_exact(2**128) */
@@ -1733,32 +1733,32 @@ SYMBOL(p256_order_from_bytes):
 	adcxq	%r12, %rdi
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
 	movq	%r11, 16(%rsp)          /* spill .hi.. */
-	mulxq	%r14, %r11, %rdi        /* .lo...lo.hi */
-	adcxq	%r11, %rcx
+	mulxq	%r14, %r11, %rdi        /* rdi=.lo...lo.hi r11=.lo...lo.lo */
+	adcxq	%r11, %rcx              /* .lo.. */
 	adoxq	%r9, %rcx               /* .lo.. */
 	movq	%r14, %rdx              /* .lo...lo */
-	mulxq	%r12, %r9, %r11         /* .lo...lo.hi */
-	adcxq	%r9, %r8
+	mulxq	%r12, %r9, %r11         /* r11=.lo...lo.hi r9=.lo...lo.lo */
+	adcxq	%r9, %r8                /* .lo.lo.hi.. */
 	adoxq	%rdi, %r8               /* .lo.lo.hi.. */
-	mulxq	%r13, %rdx, %r9         /* .lo...lo.hi */
-	adcxq	%rdx, %rbx
+	mulxq	%r13, %rdx, %r9         /* r9=.lo...lo.hi rdx=.lo...lo.lo */
+	adcxq	%rdx, %rbx              /* .lo.lo...hi.. */
 	adoxq	%r11, %rbx              /* .lo.lo...hi.. */
-	adcxq	%r15, %r9
+	adcxq	%r15, %r9               /* .lo...lo.hi.. */
 	adoxq	%r15, %r9               /* .lo...lo.hi.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
 	mulxq	%rbp, %rdi, %r11        /* .lo...lo...hi */
 	xorl	%edi, %edi              /* 0 */
 	adcxq	%r12, %rcx
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%rbp, %r14, %rcx        /* .lo...lo...hi */
-	adcxq	%r14, %r8
+	mulxq	%rbp, %r14, %rcx        /* rcx=.lo...lo...hi r14=.lo...lo...lo */
+	adcxq	%r14, %r8               /* .lo.lo.hi.. */
 	adoxq	%r11, %r8               /* .lo.lo.hi.. */
 	movq	%rbp, %rdx              /* .lo...lo.. */
-	mulxq	%r12, %r12, %r11        /* .lo...lo...hi */
-	adcxq	%r12, %rbx
+	mulxq	%r12, %r12, %r11        /* r11=.lo...lo...hi r12=.lo...lo...lo */
+	adcxq	%r12, %rbx              /* .lo.lo...hi.. */
 	adoxq	%rcx, %rbx              /* .lo.lo...hi.. */
-	mulxq	%r13, %rdx, %rcx        /* .lo...lo...hi */
-	adcxq	%rdx, %r9
+	mulxq	%r13, %rdx, %rcx        /* rcx=.lo...lo...hi rdx=.lo...lo...lo */
+	adcxq	%rdx, %r9               /* .lo...lo.hi.. */
 	adoxq	%r11, %r9               /* .lo...lo.hi.. */
 	adcxq	%rdi, %rcx              /* .lo...lo...hi.. */
 	movq	$0, %r11                /* start                return (low + high).reduce_once(N) */
@@ -1791,7 +1791,7 @@ SYMBOL(p256_order_from_bytes):
 	movq	%rdx, 8(%r11)
 	movq	%rax, 16(%r11)
 	movq	%rsi, 24(%r11)
-	movl	$1, %eax
+	movl	$1, %eax                /* 1 */
 	subq	%rdi, %rax              /* %v198                return reduced(pick(beyond, 0, s.value) * (2**512 % N)), 1 - beyond */
 	addq	$32, %rsp
 	.cfi_def_cfa_offset 56
@@ -1984,11 +1984,11 @@ SYMBOL(p256_order_is_zero):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %rax            /* a[0] */
-	orq	8(%rdi), %rax           /*                      return a.value.is_zero() */
-	orq	16(%rdi), %rax
-	orq	24(%rdi), %rax
+	orq	8(%rdi), %rax           /* a[0]..               return a.value.is_zero() */
+	orq	16(%rdi), %rax          /* a[0].. */
+	orq	24(%rdi), %rax          /* a[0].. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v10 */
 	ret
 	.cfi_endproc
@@ -2022,12 +2022,12 @@ SYMBOL(p256_order_equal):
 	sbbq	16(%rsi), %r11          /* a[2].. */
 	sbbq	24(%rsi), %r9           /* a[3].. */
 	sbbq	%r8, %r8                /* %v15 */
-	orq	%r10, %rax
-	orq	%r11, %rax
-	orq	%r9, %rax
-	orq	%r8, %rax
+	orq	%r10, %rax              /* a[0].. */
+	orq	%r11, %rax              /* a[0].. */
+	orq	%r9, %rax               /* a[0].. */
+	orq	%r8, %rax               /* a[0].. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v21 */
 	ret
 	.cfi_endproc

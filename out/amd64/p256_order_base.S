@@ -172,11 +172,11 @@ SYMBOL(p256_order_mul):
 	movabsq	$0xccd1c8aaee00bc4f, %rax /* 0xccd1c8aaee00bc4f */
 	movq	%rdx, %r10              /* a[3]*b[3].hi.. */
 	mulq	%r11                    /* rdx=a[0]*b[0].lo.hi rax=a[0]*b[0].lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %rsi
-	imulq	%r11, %rsi
+	movabsq	$0x48c944087d74d2e4, %rsi /* 0x48c944087d74d2e4 */
+	imulq	%r11, %rsi              /* a[0]*b[0].lo.lo */
 	addq	%rdx, %rsi              /* a[0]*b[0].lo.lo.. */
-	movabsq	$0xccd1c8aaee00bc4f, %rdx
-	imulq	%r8, %rdx
+	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
+	imulq	%r8, %rdx               /* a[0]*b[1].lo...lo */
 	addq	%rdx, %rsi              /* a[0]*b[0].lo.lo.. */
 	movabsq	$0xf3b9cac2fc632551, %r13 /* 0xf3b9cac2fc632551 */
 	movq	%rax, (%rsp)            /* spill a[0]*b[0].lo.lo */
@@ -227,11 +227,11 @@ SYMBOL(p256_order_mul):
 	movabsq	$0xccd1c8aaee00bc4f, %rax /* 0xccd1c8aaee00bc4f */
 	movq	%rdx, %r8               /* .hi.. */
 	mulq	%rbx                    /* rdx=a[0]*b[2].lo...hi rax=a[0]*b[2].lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %rsi
-	imulq	%rbx, %rsi
+	movabsq	$0x48c944087d74d2e4, %rsi /* 0x48c944087d74d2e4 */
+	imulq	%rbx, %rsi              /* a[0]*b[2].lo...lo */
 	addq	%rdx, %rsi              /* a[0]*b[2].lo...lo.. */
-	movabsq	$0xccd1c8aaee00bc4f, %rdx
-	imulq	%rbp, %rdx
+	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
+	imulq	%rbp, %rdx              /* a[0]*b[3].lo...lo */
 	addq	%rdx, %rsi              /* a[0]*b[2].lo...lo.. */
 	movq	%rax, (%rsp)            /* spill a[0]*b[2].lo...lo */
 	mulq	%r13                    /* .hi                  low = (low + q * N).divide_exact(2**128) */
@@ -282,7 +282,7 @@ SYMBOL(p256_order_mul):
 	adcq	%rcx, %r8               /* .hi.. */
 	adcq	%r12, %rbx              /* .hi.. */
 	adcq	%r10, %rdx              /* .hi.. */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* %v165 */
 	movq	%r11, %r10              /* a[0]*b[0].lo.lo.hi.. */
 	subq	%r13, %r10              /* a[0]*b[0].lo.lo.hi.. */
@@ -390,7 +390,7 @@ SYMBOL(p256_order_sqr):
 	adcq	%r11, %r11              /* a[1]*a[2].hi.. */
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
 	adcq	%rdx, %rdx              /* a[2]*a[3].hi.. */
-	movq	$0, %rbx
+	movq	$0, %rbx                /* start */
 	adcq	$0, %rbx                /* %v33 */
 	movq	%rdx, %rbp              /* a[2]*a[3].hi.. */
 	mulq	%rax                    /* rdx=a[0]*a[0].hi rax=a[0]*a[0].lo */
@@ -413,13 +413,13 @@ SYMBOL(p256_order_sqr):
 	adcq	24(%rsp), %r8           /* a[1]*a[3].hi.. */
 	adcq	%rax, %rbp              /* a[2]*a[3].hi.. */
 	adcq	%rdx, %rbx              /* a[3]*a[3].hi.. */
-	movabsq	$0xccd1c8aaee00bc4f, %rax
+	movabsq	$0xccd1c8aaee00bc4f, %rax /* 0xccd1c8aaee00bc4f */
 	mulq	%r12                    /* rdx=a[0]*a[0].lo.hi rax=a[0]*a[0].lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %rsi
-	imulq	%r12, %rsi
+	movabsq	$0x48c944087d74d2e4, %rsi /* 0x48c944087d74d2e4 */
+	imulq	%r12, %rsi              /* a[0]*a[0].lo.lo */
 	addq	%rdx, %rsi              /* a[0]*a[0].lo.lo.. */
-	movabsq	$0xccd1c8aaee00bc4f, %rdx
-	imulq	%rcx, %rdx
+	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
+	imulq	%rcx, %rdx              /* a[0]*a[1].lo...lo */
 	addq	%rdx, %rsi              /* a[0]*a[0].lo.lo.. */
 	movabsq	$0xf3b9cac2fc632551, %r13 /* 0xf3b9cac2fc632551 */
 	movq	%rax, (%rsp)            /* spill a[0]*a[0].lo.lo */
@@ -470,11 +470,11 @@ SYMBOL(p256_order_sqr):
 	movabsq	$0xccd1c8aaee00bc4f, %rax /* 0xccd1c8aaee00bc4f */
 	movq	%rdx, %rcx              /* .hi.. */
 	mulq	%r9                     /* rdx=a[0]*a[2].lo...hi rax=a[0]*a[2].lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %rsi
-	imulq	%r9, %rsi
+	movabsq	$0x48c944087d74d2e4, %rsi /* 0x48c944087d74d2e4 */
+	imulq	%r9, %rsi               /* a[0]*a[2].lo...lo */
 	addq	%rdx, %rsi              /* a[0]*a[2].lo...lo.. */
-	movabsq	$0xccd1c8aaee00bc4f, %rdx
-	imulq	%r10, %rdx
+	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
+	imulq	%r10, %rdx              /* a[1]*a[2].lo...lo */
 	addq	%rdx, %rsi              /* a[0]*a[2].lo...lo.. */
 	movq	%rax, (%rsp)            /* spill a[0]*a[2].lo...lo */
 	mulq	%r13                    /* .hi                  low = (low + q * N).divide_exact(2**128) */
@@ -525,7 +525,7 @@ SYMBOL(p256_order_sqr):
 	adcq	%r8, %rcx               /* .hi.. */
 	adcq	%rbp, %r9               /* .hi.. */
 	adcq	%rbx, %rdx              /* .hi.. */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* %v140 */
 	movq	%r12, %r10              /* a[0]*a[0].lo.lo.hi.. */
 	subq	%r13, %r10              /* a[0]*a[0].lo.lo.hi.. */
@@ -652,7 +652,7 @@ LOCAL(square_n_loop3):
 	adcq	%r8, %r8                /* s1*s2.hi.. */
 	adcq	%rbx, %rbx              /* s1*s3.hi.. */
 	adcq	%rdx, %rdx              /* s2*s3.hi.. */
-	movq	$0, %r12
+	movq	$0, %r12                /* start */
 	adcq	$0, %r12                /* %v38 */
 	movq	%r10, %rax              /* s0 */
 	movq	%rdx, %r13              /* s2*s3.hi.. */
@@ -676,13 +676,13 @@ LOCAL(square_n_loop3):
 	adcq	16(%rsp), %rbx          /* s1*s3.hi.. */
 	adcq	%rax, %r13              /* s2*s3.hi.. */
 	adcq	%rdx, %r12              /* s3*s3.hi.. */
-	movabsq	$0xccd1c8aaee00bc4f, %rax
+	movabsq	$0xccd1c8aaee00bc4f, %rax /* 0xccd1c8aaee00bc4f */
 	mulq	%r10                    /* rdx=s0*s0.lo.hi rax=s0*s0.lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %r11
-	imulq	%r10, %r11
+	movabsq	$0x48c944087d74d2e4, %r11 /* 0x48c944087d74d2e4 */
+	imulq	%r10, %r11              /* s0*s0.lo.lo */
 	addq	%rdx, %r11              /* s0*s0.lo.lo.. */
-	movabsq	$0xccd1c8aaee00bc4f, %rcx
-	imulq	%rbp, %rcx
+	movabsq	$0xccd1c8aaee00bc4f, %rcx /* 0xccd1c8aaee00bc4f */
+	imulq	%rbp, %rcx              /* s0*s1.lo...lo */
 	addq	%rcx, %r11              /* s0*s0.lo.lo.. */
 	movabsq	$0xf3b9cac2fc632551, %r14 /* 0xf3b9cac2fc632551 */
 	movq	%rax, %rcx              /* s0*s0.lo.lo */
@@ -733,11 +733,11 @@ LOCAL(square_n_loop3):
 	movabsq	$0xccd1c8aaee00bc4f, %rax /* 0xccd1c8aaee00bc4f */
 	movq	%rdx, %rbp              /* s0*s0.lo.lo...hi.. */
 	mulq	%rdi                    /* rdx=s0*s2.lo...hi rax=s0*s2.lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %r10
-	imulq	%rdi, %r10
+	movabsq	$0x48c944087d74d2e4, %r10 /* 0x48c944087d74d2e4 */
+	imulq	%rdi, %r10              /* s0*s2.lo...lo */
 	addq	%rdx, %r10              /* s0*s2.lo...lo.. */
-	movabsq	$0xccd1c8aaee00bc4f, %r11
-	imulq	%r9, %r11
+	movabsq	$0xccd1c8aaee00bc4f, %r11 /* 0xccd1c8aaee00bc4f */
+	imulq	%r9, %r11               /* s1*s2.lo...lo */
 	addq	%r11, %r10              /* s0*s2.lo...lo.. */
 	movq	%rax, %r11              /* s0*s2.lo...lo */
 	mulq	%r14                    /* s0*s2.lo...lo.hi     low = (low + q * N).divide_exact(2**128) */
@@ -788,7 +788,7 @@ LOCAL(square_n_loop3):
 	adcq	%rbx, %rbp              /* s0*s0.lo.lo...hi.. */
 	adcq	%r13, %rdi              /* s0*s2.lo...lo.hi.. */
 	adcq	%r12, %rdx              /* s0*s2.lo...lo...hi.. */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* %v145 */
 	movq	%r15, %r10              /* s0*s0.lo.lo.hi.. */
 	subq	%r14, %r10              /* s0*s0.lo.lo.hi.. */
@@ -895,13 +895,13 @@ SYMBOL(p256_order_mul_small):
 	movabsq	$0x4319055258e8617b, %rax /* 0x4319055258e8617b */
 	movq	%rdx, %rcx              /* c*a[3].hi...hi */
 	mulq	%r10                    /* rdx=c*a[3].hi...hi rax=c*a[3].hi...lo */
-	movl	$0xffffffff, %esi
+	movl	$0xffffffff, %esi       /* 0xffffffff */
 	imulq	%r10, %rsi              /* c*a[3].hi.. */
 	addq	%r9, %r11               /* c*a[0].lo.. */
 	adcq	%rax, %r8               /* c*a[1].lo.. */
 	adcq	$0, %rbx                /* c*a[2].lo.. */
 	adcq	%rsi, %rbp              /* c*a[3].lo.. */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* carry */
 	addq	%rcx, %r8               /* c*a[1].lo.. */
 	adcq	%rdx, %rbx              /* c*a[2].lo.. */
@@ -970,7 +970,7 @@ SYMBOL(p256_order_add):
 	adcq	8(%rdx), %r10           /* a[1].. */
 	adcq	16(%rdx), %r11          /* a[2].. */
 	adcq	24(%rdx), %r9           /* a[3].. */
-	movq	$0, %r8
+	movq	$0, %r8                 /* start */
 	adcq	$0, %r8                 /* %v16 */
 	movabsq	$0xf3b9cac2fc632551, %rcx /* 0xf3b9cac2fc632551 */
 	movq	%rax, %rdx              /* a[0].. */
@@ -1030,11 +1030,11 @@ SYMBOL(p256_order_sub):
 	sbbq	16(%rdx), %r11          /* a[2].. */
 	sbbq	24(%rdx), %r9           /* a[3].. */
 	sbbq	%r8, %r8                /* %v16 */
-	movabsq	$0xf3b9cac2fc632551, %rcx
+	movabsq	$0xf3b9cac2fc632551, %rcx /* 0xf3b9cac2fc632551 */
 	andq	%r8, %rcx               /* %v17                 return difference + pick(difference.at_least(0), 0, N) */
-	movabsq	$0xbce6faada7179e84, %rdx
+	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
 	andq	%r8, %rdx               /* %v19 */
-	movabsq	$0xffffffff00000000, %rsi
+	movabsq	$0xffffffff00000000, %rsi /* 0xffffffff00000000 */
 	andq	%r8, %rsi               /* %v21 */
 	addq	%rcx, %rax              /* a[0].. */
 	adcq	%rdx, %r10              /* a[1].. */
@@ -1068,16 +1068,16 @@ SYMBOL(p256_order_neg):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	orq	8(%rsi), %rax           /*                      return pick(a.value.is_zero(), 0, N) - a.value */
-	orq	16(%rsi), %rax
-	orq	24(%rsi), %rax
+	orq	8(%rsi), %rax           /* a[0]..               return pick(a.value.is_zero(), 0, N) - a.value */
+	orq	16(%rsi), %rax          /* a[0].. */
+	orq	24(%rsi), %rax          /* a[0].. */
 	negq	%rax
 	sbbq	%rax, %rax              /* %v11 */
-	movabsq	$0xf3b9cac2fc632551, %r10
+	movabsq	$0xf3b9cac2fc632551, %r10 /* 0xf3b9cac2fc632551 */
 	andq	%rax, %r10              /* %v12 */
-	movabsq	$0xbce6faada7179e84, %r11
+	movabsq	$0xbce6faada7179e84, %r11 /* 0xbce6faada7179e84 */
 	andq	%rax, %r11              /* %v14 */
-	movabsq	$0xffffffff00000000, %r9
+	movabsq	$0xffffffff00000000, %r9 /* 0xffffffff00000000 */
 	andq	%rax, %r9               /* %v16 */
 	subq	(%rsi), %r10            /* a[0].. */
 	sbbq	8(%rsi), %r11           /* a[1].. */
@@ -1166,7 +1166,7 @@ SYMBOL(p256_order_to_mont):
 	.cfi_offset %r13, -40
 	subq	$48, %rsp               /* slots */
 	.cfi_def_cfa_offset 88
-	movabsq	$0x83244c95be79eea2, %rax
+	movabsq	$0x83244c95be79eea2, %rax /* 0x83244c95be79eea2 */
 	mulq	(%rsi)                  /* rdx=a[0].hi rax=a[0].lo return reduced(a.value * (2**512 % N)) */
 	movq	%rax, %r10              /* a[0].lo */
 	movabsq	$0x4699799c49bd6fa6, %rax /* 0x4699799c49bd6fa6 */
@@ -1259,11 +1259,11 @@ SYMBOL(p256_order_to_mont):
 	movabsq	$0xccd1c8aaee00bc4f, %rax /* 0xccd1c8aaee00bc4f */
 	movq	%rdx, %rsi              /* a[3].hi.. */
 	mulq	%r10                    /* rdx=a[0].lo.hi rax=a[0].lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %r12
-	imulq	%r10, %r12
+	movabsq	$0x48c944087d74d2e4, %r12 /* 0x48c944087d74d2e4 */
+	imulq	%r10, %r12              /* a[0].lo.lo */
 	addq	%rdx, %r12              /* a[0].lo.lo.. */
-	movabsq	$0xccd1c8aaee00bc4f, %rdx
-	imulq	%r9, %rdx
+	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
+	imulq	%r9, %rdx               /* a[0].lo...lo */
 	addq	%rdx, %r12              /* a[0].lo.lo.. */
 	movabsq	$0xf3b9cac2fc632551, %r13 /* 0xf3b9cac2fc632551 */
 	movq	%rax, (%rsp)            /* spill a[0].lo.lo */
@@ -1314,11 +1314,11 @@ SYMBOL(p256_order_to_mont):
 	movabsq	$0xccd1c8aaee00bc4f, %rax /* 0xccd1c8aaee00bc4f */
 	movq	%rdx, %r9               /* a[0].lo.lo...hi.. */
 	mulq	%rcx                    /* rdx=a[0].lo...hi rax=a[0].lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %r12
-	imulq	%rcx, %r12
+	movabsq	$0x48c944087d74d2e4, %r12 /* 0x48c944087d74d2e4 */
+	imulq	%rcx, %r12              /* a[0].lo...lo */
 	addq	%rdx, %r12              /* a[0].lo...lo.. */
-	movabsq	$0xccd1c8aaee00bc4f, %rdx
-	imulq	%rbx, %rdx
+	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
+	imulq	%rbx, %rdx              /* a[0].lo...lo */
 	addq	%rdx, %r12              /* a[0].lo...lo.. */
 	movq	%rax, (%rsp)            /* spill a[0].lo...lo */
 	mulq	%r13                    /* a[0].lo...lo.hi      low = (low + q * N).divide_exact(2**128) */
@@ -1369,7 +1369,7 @@ SYMBOL(p256_order_to_mont):
 	adcq	%r8, %r9                /* a[0].lo.lo...hi.. */
 	adcq	%rbp, %rcx              /* a[0].lo...lo.hi.. */
 	adcq	%rsi, %rdx              /* a[0].lo...lo...hi.. */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* %v164 */
 	movq	%r10, %r11              /* a[0].lo.lo.hi.. */
 	subq	%r13, %r11              /* a[0].lo.lo.hi.. */
@@ -1445,11 +1445,11 @@ SYMBOL(p256_order_from_mont):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	movabsq	$0xccd1c8aaee00bc4f, %rax
+	movabsq	$0xccd1c8aaee00bc4f, %rax /* 0xccd1c8aaee00bc4f */
 	mulq	(%rsi)                  /* rdx=a[0].hi rax=a[0].lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %r10
+	movabsq	$0x48c944087d74d2e4, %r10 /* 0x48c944087d74d2e4 */
 	imulq	(%rsi), %r10            /* a[0].lo */
-	movabsq	$0xccd1c8aaee00bc4f, %r11
+	movabsq	$0xccd1c8aaee00bc4f, %r11 /* 0xccd1c8aaee00bc4f */
 	imulq	8(%rsi), %r11           /* a[1].lo */
 	addq	%rdx, %r10              /* a[0].lo.. */
 	movabsq	$0xf3b9cac2fc632551, %r9 /* 0xf3b9cac2fc632551 */
@@ -1503,9 +1503,9 @@ SYMBOL(p256_order_from_mont):
 	movabsq	$0xccd1c8aaee00bc4f, %rax /* 0xccd1c8aaee00bc4f */
 	movq	%rdx, %r10              /* a[0].lo...hi.. */
 	mulq	%r12                    /* rdx=a[2]...hi rax=a[2]...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %r8
+	movabsq	$0x48c944087d74d2e4, %r8 /* 0x48c944087d74d2e4 */
 	imulq	%r12, %r8               /* a[2]...lo */
-	movabsq	$0xccd1c8aaee00bc4f, %rcx
+	movabsq	$0xccd1c8aaee00bc4f, %rcx /* 0xccd1c8aaee00bc4f */
 	imulq	%r13, %rcx              /* a[3]...lo */
 	addq	%rdx, %r8               /* a[2]...lo.. */
 	movq	%rax, %rsi              /* a[2]...lo */
@@ -1617,11 +1617,11 @@ SYMBOL(p256_order_to_bytes):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	movabsq	$0xccd1c8aaee00bc4f, %rax
+	movabsq	$0xccd1c8aaee00bc4f, %rax /* 0xccd1c8aaee00bc4f */
 	mulq	(%rsi)                  /* rdx=a[0].hi rax=a[0].lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %r10
+	movabsq	$0x48c944087d74d2e4, %r10 /* 0x48c944087d74d2e4 */
 	imulq	(%rsi), %r10            /* a[0].lo */
-	movabsq	$0xccd1c8aaee00bc4f, %r11
+	movabsq	$0xccd1c8aaee00bc4f, %r11 /* 0xccd1c8aaee00bc4f */
 	imulq	8(%rsi), %r11           /* a[1].lo */
 	addq	%rdx, %r10              /* a[0].lo.. */
 	movabsq	$0xf3b9cac2fc632551, %r9 /* 0xf3b9cac2fc632551 */
@@ -1675,9 +1675,9 @@ SYMBOL(p256_order_to_bytes):
 	movabsq	$0xccd1c8aaee00bc4f, %rax /* 0xccd1c8aaee00bc4f */
 	movq	%rdx, %r10              /* a[0].lo...hi.. */
 	mulq	%r12                    /* rdx=a[2]...hi rax=a[2]...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %r8
+	movabsq	$0x48c944087d74d2e4, %r8 /* 0x48c944087d74d2e4 */
 	imulq	%r12, %r8               /* a[2]...lo */
-	movabsq	$0xccd1c8aaee00bc4f, %rcx
+	movabsq	$0xccd1c8aaee00bc4f, %rcx /* 0xccd1c8aaee00bc4f */
 	imulq	%r13, %rcx              /* a[3]...lo */
 	addq	%rdx, %r8               /* a[2]...lo.. */
 	movq	%rax, %rsi              /* a[2]...lo */
@@ -1730,9 +1730,9 @@ SYMBOL(p256_order_to_bytes):
 	bswapq	%r10                    /* %v93 */
 	adcq	$0, %rdx                /* a[2]...lo...hi.. */
 	movq	%r10, 16(%rdi)
-	bswapq	%rcx
+	bswapq	%rcx                    /* %v94 */
 	movq	%rcx, 8(%rdi)
-	bswapq	%rdx
+	bswapq	%rdx                    /* %v95 */
 	movq	%rdx, (%rdi)
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -1838,7 +1838,7 @@ SYMBOL(p256_order_from_bytes):
 	movabsq	$0x66e12d94f3d95620, %rax /* 0x66e12d94f3d95620 */
 	movq	%rdx, 16(%rsp)          /* spill .hi */
 	mulq	%r12                    /* rdx=.hi rax=.lo */
-	movq	8(%rsp), %r12           /* reload .lo */
+	movq	8(%rsp), %r12           /* .lo */
 	addq	%r14, %r15              /* .lo.. */
 	adcq	(%rsp), %r12            /* .lo.. */
 	adcq	16(%rsp), %rax          /* .lo.. */
@@ -1923,11 +1923,11 @@ SYMBOL(p256_order_from_bytes):
 	movq	%rdx, %rbp              /* .hi.. */
 	mulq	%r13                    /* rdx=.lo.hi rax=.lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	movq	%r8, (%rsp)             /* spill carry */
-	movabsq	$0x48c944087d74d2e4, %r8
-	imulq	%r13, %r8
+	movabsq	$0x48c944087d74d2e4, %r8 /* 0x48c944087d74d2e4 */
+	imulq	%r13, %r8               /* .lo.lo */
 	addq	%rdx, %r8               /* .lo.lo.. */
-	movabsq	$0xccd1c8aaee00bc4f, %rdx
-	imulq	%r15, %rdx
+	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
+	imulq	%r15, %rdx              /* .lo...lo */
 	addq	%rdx, %r8               /* .lo.lo.. */
 	movq	%rax, 8(%rsp)           /* spill .lo.lo */
 	mulq	%rcx                    /* .lo.lo.hi            low = (low + q * N).divide_exact(2**128) */
@@ -1977,11 +1977,11 @@ SYMBOL(p256_order_from_bytes):
 	movabsq	$0xccd1c8aaee00bc4f, %rax /* 0xccd1c8aaee00bc4f */
 	movq	%rdx, %r8               /* .lo.lo...hi.. */
 	mulq	%r12                    /* rdx=.lo...hi rax=.lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	movabsq	$0x48c944087d74d2e4, %r15
-	imulq	%r12, %r15
+	movabsq	$0x48c944087d74d2e4, %r15 /* 0x48c944087d74d2e4 */
+	imulq	%r12, %r15              /* .lo...lo */
 	addq	%rdx, %r15              /* .lo...lo.. */
-	movabsq	$0xccd1c8aaee00bc4f, %rdx
-	imulq	%r14, %rdx
+	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
+	imulq	%r14, %rdx              /* .lo...lo */
 	addq	%rdx, %r15              /* .lo...lo.. */
 	movq	%rax, 8(%rsp)           /* spill .lo...lo */
 	mulq	%rcx                    /* .lo...lo.hi          low = (low + q * N).divide_exact(2**128) */
@@ -2054,7 +2054,7 @@ SYMBOL(p256_order_from_bytes):
 	movq	%r11, 8(%rdi)
 	movq	%r9, 16(%rdi)
 	movq	%rcx, 24(%rdi)
-	movl	$1, %eax
+	movl	$1, %eax                /* 1 */
 	subq	%rsi, %rax              /* %v191                return reduced(pick(beyond, 0, s.value) * (2**512 % N)), 1 - beyond */
 	addq	$56, %rsp
 	.cfi_def_cfa_offset 56
@@ -2247,11 +2247,11 @@ SYMBOL(p256_order_is_zero):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %rax            /* a[0] */
-	orq	8(%rdi), %rax           /*                      return a.value.is_zero() */
-	orq	16(%rdi), %rax
-	orq	24(%rdi), %rax
+	orq	8(%rdi), %rax           /* a[0]..               return a.value.is_zero() */
+	orq	16(%rdi), %rax          /* a[0].. */
+	orq	24(%rdi), %rax          /* a[0].. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v10 */
 	ret
 	.cfi_endproc
@@ -2285,12 +2285,12 @@ SYMBOL(p256_order_equal):
 	sbbq	16(%rsi), %r11          /* a[2].. */
 	sbbq	24(%rsi), %r9           /* a[3].. */
 	sbbq	%r8, %r8                /* %v15 */
-	orq	%r10, %rax
-	orq	%r11, %rax
-	orq	%r9, %rax
-	orq	%r8, %rax
+	orq	%r10, %rax              /* a[0].. */
+	orq	%r11, %rax              /* a[0].. */
+	orq	%r9, %rax               /* a[0].. */
+	orq	%r8, %rax               /* a[0].. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v21 */
 	ret
 	.cfi_endproc

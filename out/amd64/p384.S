@@ -123,24 +123,24 @@ SYMBOL(p384_mul):
 	movq	16(%rsi), %rdx          /* a[2] */
 	mulxq	(%rax), %r13, %r9       /* r9=a[2]*b[0].hi r13=a[2]*b[0].lo */
 	adoxq	%rbp, %r10              /* a[0]*b[5].hi.. */
-	adcxq	%rdi, %rcx
+	adcxq	%rdi, %rcx              /* a[1]*b[5].hi.. */
 	adoxq	%rdi, %rcx              /* a[1]*b[5].hi.. */
 	xorl	%edi, %edi              /* 0 */
 	adcxq	%r13, %rbx              /* a[0]*b[2].lo.. */
-	mulxq	8(%rax), %r13, %rbp     /* a[2]*b[1].hi */
-	adcxq	%r13, %r12
+	mulxq	8(%rax), %r13, %rbp     /* rbp=a[2]*b[1].hi r13=a[2]*b[1].lo */
+	adcxq	%r13, %r12              /* a[0]*b[3].lo.. */
 	adoxq	%r9, %r12               /* a[0]*b[3].lo.. */
-	mulxq	16(%rax), %r13, %r9     /* a[2]*b[2].hi */
-	adcxq	%r13, %r14
+	mulxq	16(%rax), %r13, %r9     /* r9=a[2]*b[2].hi r13=a[2]*b[2].lo */
+	adcxq	%r13, %r14              /* a[0]*b[4].lo.. */
 	adoxq	%rbp, %r14              /* a[0]*b[4].lo.. */
-	mulxq	24(%rax), %r13, %rbp    /* a[2]*b[3].hi */
-	adcxq	%r13, %r15
+	mulxq	24(%rax), %r13, %rbp    /* rbp=a[2]*b[3].hi r13=a[2]*b[3].lo */
+	adcxq	%r13, %r15              /* a[0]*b[5].lo.. */
 	adoxq	%r9, %r15               /* a[0]*b[5].lo.. */
-	mulxq	32(%rax), %r13, %r9     /* a[2]*b[4].hi */
-	adcxq	%r13, %r10
+	mulxq	32(%rax), %r13, %r9     /* r9=a[2]*b[4].hi r13=a[2]*b[4].lo */
+	adcxq	%r13, %r10              /* a[0]*b[5].hi.. */
 	adoxq	%rbp, %r10              /* a[0]*b[5].hi.. */
-	mulxq	40(%rax), %rdx, %rbp    /* a[2]*b[5].hi */
-	adcxq	%rdx, %rcx
+	mulxq	40(%rax), %rdx, %rbp    /* rbp=a[2]*b[5].hi rdx=a[2]*b[5].lo */
+	adcxq	%rdx, %rcx              /* a[1]*b[5].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
 	adoxq	%r9, %rcx               /* a[1]*b[5].hi.. */
 	adcxq	%rdi, %rbp              /* a[2]*b[5].hi.. */
@@ -149,72 +149,72 @@ SYMBOL(p384_mul):
 	xorl	%edi, %edi              /* 0 */
 	adcxq	%r13, %r12              /* a[0]*b[3].lo.. */
 	movq	%r12, 8(%rsp)           /* spill a[0]*b[3].lo.. */
-	mulxq	8(%rax), %r12, %r13     /* a[3]*b[1].hi */
-	adcxq	%r12, %r14
+	mulxq	8(%rax), %r12, %r13     /* r13=a[3]*b[1].hi r12=a[3]*b[1].lo */
+	adcxq	%r12, %r14              /* a[0]*b[4].lo.. */
 	adoxq	%r9, %r14               /* a[0]*b[4].lo.. */
-	mulxq	16(%rax), %r12, %r9     /* a[3]*b[2].hi */
-	adcxq	%r12, %r15
+	mulxq	16(%rax), %r12, %r9     /* r9=a[3]*b[2].hi r12=a[3]*b[2].lo */
+	adcxq	%r12, %r15              /* a[0]*b[5].lo.. */
 	adoxq	%r13, %r15              /* a[0]*b[5].lo.. */
-	mulxq	24(%rax), %r13, %r12    /* a[3]*b[3].hi */
-	adcxq	%r13, %r10
+	mulxq	24(%rax), %r13, %r12    /* r12=a[3]*b[3].hi r13=a[3]*b[3].lo */
+	adcxq	%r13, %r10              /* a[0]*b[5].hi.. */
 	adoxq	%r9, %r10               /* a[0]*b[5].hi.. */
-	mulxq	32(%rax), %r13, %r9     /* a[3]*b[4].hi */
-	adcxq	%r13, %rcx
+	mulxq	32(%rax), %r13, %r9     /* r9=a[3]*b[4].hi r13=a[3]*b[4].lo */
+	adcxq	%r13, %rcx              /* a[1]*b[5].hi.. */
 	adoxq	%r12, %rcx              /* a[1]*b[5].hi.. */
-	mulxq	40(%rax), %rdx, %r12    /* a[3]*b[5].hi */
-	adcxq	%rdx, %rbp
+	mulxq	40(%rax), %rdx, %r12    /* r12=a[3]*b[5].hi rdx=a[3]*b[5].lo */
+	adcxq	%rdx, %rbp              /* a[2]*b[5].hi.. */
 	movq	32(%rsi), %rdx          /* a[4] */
 	adoxq	%r9, %rbp               /* a[2]*b[5].hi.. */
-	adcxq	%rdi, %r12
+	adcxq	%rdi, %r12              /* a[3]*b[5].hi.. */
 	adoxq	%rdi, %r12              /* a[3]*b[5].hi.. */
 	mulxq	(%rax), %rdi, %r9       /* r9=a[4]*b[0].hi rdi=a[4]*b[0].lo */
 	xorl	%r13d, %r13d            /* 0 */
 	adcxq	%rdi, %r14              /* a[0]*b[4].lo.. */
 	movq	%r14, 16(%rsp)          /* spill a[0]*b[4].lo.. */
-	mulxq	8(%rax), %r14, %rdi     /* a[4]*b[1].hi */
-	adcxq	%r14, %r15
+	mulxq	8(%rax), %r14, %rdi     /* rdi=a[4]*b[1].hi r14=a[4]*b[1].lo */
+	adcxq	%r14, %r15              /* a[0]*b[5].lo.. */
 	adoxq	%r9, %r15               /* a[0]*b[5].lo.. */
-	mulxq	16(%rax), %r14, %r9     /* a[4]*b[2].hi */
-	adcxq	%r14, %r10
+	mulxq	16(%rax), %r14, %r9     /* r9=a[4]*b[2].hi r14=a[4]*b[2].lo */
+	adcxq	%r14, %r10              /* a[0]*b[5].hi.. */
 	adoxq	%rdi, %r10              /* a[0]*b[5].hi.. */
-	mulxq	24(%rax), %r14, %rdi    /* a[4]*b[3].hi */
-	adcxq	%r14, %rcx
+	mulxq	24(%rax), %r14, %rdi    /* rdi=a[4]*b[3].hi r14=a[4]*b[3].lo */
+	adcxq	%r14, %rcx              /* a[1]*b[5].hi.. */
 	adoxq	%r9, %rcx               /* a[1]*b[5].hi.. */
-	mulxq	32(%rax), %r14, %r9     /* a[4]*b[4].hi */
-	adcxq	%r14, %rbp
+	mulxq	32(%rax), %r14, %r9     /* r9=a[4]*b[4].hi r14=a[4]*b[4].lo */
+	adcxq	%r14, %rbp              /* a[2]*b[5].hi.. */
 	adoxq	%rdi, %rbp              /* a[2]*b[5].hi.. */
-	mulxq	40(%rax), %rdx, %rdi    /* a[4]*b[5].hi */
-	adcxq	%rdx, %r12
+	mulxq	40(%rax), %rdx, %rdi    /* rdi=a[4]*b[5].hi rdx=a[4]*b[5].lo */
+	adcxq	%rdx, %r12              /* a[3]*b[5].hi.. */
 	movq	40(%rsi), %rdx          /* a[5] */
 	adoxq	%r9, %r12               /* a[3]*b[5].hi.. */
-	adcxq	%r13, %rdi
+	adcxq	%r13, %rdi              /* a[4]*b[5].hi.. */
 	adoxq	%r13, %rdi              /* a[4]*b[5].hi.. */
 	xorl	%r9d, %r9d              /* 0 */
-	mulxq	(%rax), %r14, %r13      /* a[5]*b[0].hi */
+	mulxq	(%rax), %r14, %r13      /* r13=a[5]*b[0].hi r14=a[5]*b[0].lo */
 	adcxq	%r14, %r15              /* a[0]*b[5].lo.. */
-	mulxq	8(%rax), %r14, %rsi     /* a[5]*b[1].hi */
-	adcxq	%r14, %r10
+	mulxq	8(%rax), %r14, %rsi     /* rsi=a[5]*b[1].hi r14=a[5]*b[1].lo */
+	adcxq	%r14, %r10              /* a[0]*b[5].hi.. */
 	adoxq	%r13, %r10              /* a[0]*b[5].hi.. */
-	mulxq	16(%rax), %r14, %r13    /* a[5]*b[2].hi */
-	adcxq	%r14, %rcx
+	mulxq	16(%rax), %r14, %r13    /* r13=a[5]*b[2].hi r14=a[5]*b[2].lo */
+	adcxq	%r14, %rcx              /* a[1]*b[5].hi.. */
 	adoxq	%rsi, %rcx              /* a[1]*b[5].hi.. */
-	mulxq	24(%rax), %r14, %rsi    /* a[5]*b[3].hi */
-	adcxq	%r14, %rbp
+	mulxq	24(%rax), %r14, %rsi    /* rsi=a[5]*b[3].hi r14=a[5]*b[3].lo */
+	adcxq	%r14, %rbp              /* a[2]*b[5].hi.. */
 	adoxq	%r13, %rbp              /* a[2]*b[5].hi.. */
-	mulxq	32(%rax), %r14, %r13    /* a[5]*b[4].hi */
-	adcxq	%r14, %r12
+	mulxq	32(%rax), %r14, %r13    /* r13=a[5]*b[4].hi r14=a[5]*b[4].lo */
+	adcxq	%r14, %r12              /* a[3]*b[5].hi.. */
 	adoxq	%rsi, %r12              /* a[3]*b[5].hi.. */
 	movl	$32, %esi               /* 0x20 */
 	shlxq	%rsi, %r11, %r14        /* a[0]*b[0].lo<<       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	mulxq	40(%rax), %rax, %rdx    /* a[5]*b[5].hi         return reduced(a.value * b.value) */
-	adcxq	%rax, %rdi
+	mulxq	40(%rax), %rax, %rdx    /* rdx=a[5]*b[5].hi rax=a[5]*b[5].lo return reduced(a.value * b.value) */
+	adcxq	%rax, %rdi              /* a[4]*b[5].hi.. */
 	adoxq	%r13, %rdi              /* a[4]*b[5].hi.. */
-	adcxq	%r9, %rdx
+	adcxq	%r9, %rdx               /* a[5]*b[5].hi.. */
 	adoxq	%r9, %rdx               /* a[5]*b[5].hi.. */
 	movq	%r8, %rax               /* a[0]*b[1].lo.. */
 	shldq	$32, %r11, %rax         /* (a[0]*b[0].lo).high  q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	addq	%r11, %r14              /* a[0]*b[0].lo.. */
-	adcq	%rax, %r8
+	adcq	%rax, %r8               /* a[0]*b[1].lo.. */
 	addq	%r11, %r8               /* a[0]*b[1].lo.. */
 	shlxq	%rsi, %r14, %rax        /* a[0]*b[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%r8, %r11               /* a[0]*b[1].lo.. */
@@ -229,12 +229,12 @@ SYMBOL(p384_mul):
 	movq	%r8, %rdi               /* a[0]*b[1].lo.. */
 	adcq	%r9, %rdi               /* a[0]*b[1].lo.. */
 	movq	%r12, 40(%rsp)          /* spill a[3]*b[5].hi.. */
-	movq	$0, %r12
+	movq	$0, %r12                /* start */
 	adcq	$0, %r12                /* %v176 */
 	cmpq	%rax, %r14
-	movq	8(%rsp), %rax           /* reload a[0]*b[3].lo.. */
+	movq	8(%rsp), %rax           /* a[0]*b[3].lo.. */
 	sbbq	%r11, %r13
-	movq	16(%rsp), %r11          /* reload a[0]*b[4].lo.. */
+	movq	16(%rsp), %r11          /* a[0]*b[4].lo.. */
 	sbbq	%r9, %rdx               /* a[0]*b[0].lo.. */
 	sbbq	$0, %rdi                /* a[0]*b[1].lo.. */
 	sbbq	$0, %r12                /* %v181 */
@@ -248,7 +248,7 @@ SYMBOL(p384_mul):
 	movq	%rax, %rdx              /* a[0]*b[3].lo.. */
 	shldq	$32, %rbx, %rdx         /* (a[0]*b[2].lo..).high */
 	addq	%rbx, %r9               /* a[0]*b[2].lo.. */
-	adcq	%rdx, %rax
+	adcq	%rdx, %rax              /* a[0]*b[3].lo.. */
 	addq	%rbx, %rax              /* a[0]*b[3].lo.. */
 	shlxq	%rsi, %r9, %rdx         /* a[0]*b[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%rax, %rdi              /* a[0]*b[3].lo.. */
@@ -262,7 +262,7 @@ SYMBOL(p384_mul):
 	movq	%rax, %rbp              /* a[0]*b[3].lo.. */
 	adcq	%rbx, %rbp              /* a[0]*b[3].lo.. */
 	movq	%rcx, 16(%rsp)          /* spill a[1]*b[5].hi.. */
-	movq	$0, %rcx
+	movq	$0, %rcx                /* start */
 	adcq	$0, %rcx                /* %v199 */
 	cmpq	%rdx, %r9
 	sbbq	%rdi, %r12
@@ -279,7 +279,7 @@ SYMBOL(p384_mul):
 	movq	%r15, %rdx              /* a[0]*b[5].lo.. */
 	shldq	$32, %r11, %rdx         /* (a[0]*b[4].lo..).high */
 	addq	%r11, %rcx              /* a[0]*b[4].lo.. */
-	adcq	%rdx, %r15
+	adcq	%rdx, %r15              /* a[0]*b[5].lo.. */
 	addq	%r11, %r15              /* a[0]*b[5].lo.. */
 	shlxq	%rsi, %rcx, %r11        /* a[0]*b[4].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%r15, %rdx              /* a[0]*b[5].lo.. */
@@ -291,7 +291,7 @@ SYMBOL(p384_mul):
 	adcq	%rdx, %rbx              /* a[0]*b[4].lo.. */
 	movq	%r15, %rbp              /* a[0]*b[5].lo.. */
 	adcq	%rsi, %rbp              /* a[0]*b[5].lo.. */
-	movq	$0, %r12
+	movq	$0, %r12                /* start */
 	adcq	$0, %r12                /* %v222 */
 	cmpq	%r11, %rcx
 	sbbq	%rdx, %rdi
@@ -463,15 +463,15 @@ SYMBOL(p384_sqr):
 	adcq	%r11, %r11              /* a[3]*a[5].hi.. */
 	adcq	%rcx, %rcx              /* a[4]*a[5].hi.. */
 	adcq	$0, %r14                /* %v73 */
-	mulxq	%rdx, %r15, %rdx        /* a[0]*a[0].lo */
+	mulxq	%rdx, %r15, %rdx        /* rdx=a[0]*a[0].hi r15=a[0]*a[0].lo */
 	addq	%rdx, %r13              /* a[0]*a[1].lo.. */
 	movq	8(%rsi), %rdx           /* a[1] */
 	movq	%rdi, (%rsp)            /* spill out */
-	mulxq	%rdx, %rdi, %rdx        /* a[1]*a[1].hi */
+	mulxq	%rdx, %rdi, %rdx        /* rdx=a[1]*a[1].hi rdi=a[1]*a[1].lo */
 	adcq	%rdi, %rbp              /* a[0]*a[2].lo.. */
 	adcq	%rdx, %rbx              /* a[1]*a[2].lo.. */
 	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	%rdx, %rdx, %rdi        /* a[2]*a[2].hi */
+	mulxq	%rdx, %rdx, %rdi        /* rdi=a[2]*a[2].hi rdx=a[2]*a[2].lo */
 	adcq	%rdx, %r9               /* a[1]*a[3].lo.. */
 	movq	24(%rsi), %rdx          /* a[3] */
 	movq	%r9, 8(%rsp)            /* spill a[1]*a[3].lo.. */
@@ -495,7 +495,7 @@ SYMBOL(p384_sqr):
 	movq	%r13, %rdx              /* a[0]*a[1].lo.. */
 	shldq	$32, %r15, %rdx         /* (a[0]*a[0].lo).high */
 	addq	%r15, %r9               /* a[0]*a[0].lo.. */
-	adcq	%rdx, %r13
+	adcq	%rdx, %r13              /* a[0]*a[1].lo.. */
 	addq	%r15, %r13              /* a[0]*a[1].lo.. */
 	shlxq	%r10, %r9, %rdx         /* a[0]*a[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%r13, %rsi              /* a[0]*a[1].lo.. */
@@ -510,7 +510,7 @@ SYMBOL(p384_sqr):
 	movq	%r13, %rcx              /* a[0]*a[1].lo.. */
 	adcq	%rdi, %rcx              /* a[0]*a[1].lo.. */
 	movq	%r11, 40(%rsp)          /* spill a[3]*a[5].hi.. */
-	movq	$0, %r11
+	movq	$0, %r11                /* start */
 	adcq	$0, %r11                /* %v110 */
 	cmpq	%rdx, %r9
 	sbbq	%rsi, %r15
@@ -519,9 +519,9 @@ SYMBOL(p384_sqr):
 	sbbq	$0, %r11                /* %v115 */
 	subq	%r14, %rbp              /* a[0]*a[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
 	sbbq	%rcx, %rbx              /* a[1]*a[2].lo.. */
-	movq	8(%rsp), %rcx           /* reload a[1]*a[3].lo.. */
+	movq	8(%rsp), %rcx           /* a[1]*a[3].lo.. */
 	sbbq	%r11, %rcx              /* a[1]*a[3].lo.. */
-	movq	16(%rsp), %r11          /* reload a[2]*a[3].lo.. */
+	movq	16(%rsp), %r11          /* a[2]*a[3].lo.. */
 	sbbq	$0, %r11                /* a[2]*a[3].lo.. */
 	sbbq	$0, %r9                 /* a[0]*a[0].lo.. */
 	sbbq	$0, %r13                /* a[0]*a[1].lo.. */
@@ -529,7 +529,7 @@ SYMBOL(p384_sqr):
 	movq	%rbx, %rsi              /* a[1]*a[2].lo.. */
 	shldq	$32, %rbp, %rsi         /* (a[0]*a[2].lo..).high */
 	addq	%rbp, %rdx              /* a[0]*a[2].lo.. */
-	adcq	%rsi, %rbx
+	adcq	%rsi, %rbx              /* a[1]*a[2].lo.. */
 	addq	%rbp, %rbx              /* a[1]*a[2].lo.. */
 	shlxq	%r10, %rdx, %rsi        /* a[0]*a[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%rbx, %rdi              /* a[1]*a[2].lo.. */
@@ -543,7 +543,7 @@ SYMBOL(p384_sqr):
 	movq	%rbx, %r12              /* a[1]*a[2].lo.. */
 	adcq	%rbp, %r12              /* a[1]*a[2].lo.. */
 	movq	%r8, 16(%rsp)           /* spill a[2]*a[4].hi.. */
-	movq	$0, %r8
+	movq	$0, %r8                 /* start */
 	adcq	$0, %r8                 /* %v133 */
 	cmpq	%rsi, %rdx
 	sbbq	%rdi, %r14
@@ -560,7 +560,7 @@ SYMBOL(p384_sqr):
 	movq	%r11, %rsi              /* a[2]*a[3].lo.. */
 	shldq	$32, %rcx, %rsi         /* (a[1]*a[3].lo..).high */
 	addq	%rcx, %r8               /* a[1]*a[3].lo.. */
-	adcq	%rsi, %r11
+	adcq	%rsi, %r11              /* a[2]*a[3].lo.. */
 	addq	%rcx, %r11              /* a[2]*a[3].lo.. */
 	shlxq	%r10, %r8, %rcx         /* a[1]*a[3].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%r11, %rsi              /* a[2]*a[3].lo.. */
@@ -572,7 +572,7 @@ SYMBOL(p384_sqr):
 	adcq	%rsi, %rbp              /* a[1]*a[3].lo.. */
 	movq	%r11, %r12              /* a[2]*a[3].lo.. */
 	adcq	%r10, %r12              /* a[2]*a[3].lo.. */
-	movq	$0, %r14
+	movq	$0, %r14                /* start */
 	adcq	$0, %r14                /* %v156 */
 	cmpq	%rcx, %r8
 	sbbq	%rsi, %rdi
@@ -722,29 +722,29 @@ LOCAL(square_n_loop3):
 	mulxq	%r11, %r13, %rbx        /* rbx=s0*s2.hi r13=s0*s2.lo */
 	adcq	$0, %r8                 /* s3*s4.hi.. */
 	addq	%rbx, %rbp              /* s1*s2.lo.. */
-	mulxq	%rcx, %r14, %rbx        /* s0*s4.hi */
+	mulxq	%rcx, %r14, %rbx        /* rbx=s0*s4.hi r14=s0*s4.lo */
 	movq	8(%rsp), %rdx           /* s5 */
 	adcq	%r14, %rsi              /* s1*s3.lo.. */
 	adcq	%rbx, %r10              /* s2*s3.lo.. */
-	mulxq	%r15, %r14, %rbx        /* s1*s5.hi */
+	mulxq	%r15, %r14, %rbx        /* rbx=s1*s5.hi r14=s1*s5.lo */
 	adcq	%r14, %rax              /* s2*s3.hi.. */
 	adcq	%rbx, %rdi              /* s2*s4.hi.. */
-	mulxq	%r9, %r14, %rbx         /* s3*s5.hi */
+	mulxq	%r9, %r14, %rbx         /* rbx=s3*s5.hi r14=s3*s5.lo */
 	adcq	%r14, %r8               /* s3*s4.hi.. */
 	adcq	$0, %rbx                /* s3*s5.hi.. */
 	movq	%r12, %rdx              /* s0 */
 	movq	%rbx, 24(%rsp)          /* spill s3*s5.hi.. */
-	mulxq	%r15, %rbx, %r14        /* s0*s1.lo */
+	mulxq	%r15, %rbx, %r14        /* r14=s0*s1.hi rbx=s0*s1.lo */
 	addq	%r14, %r13              /* s0*s2.lo.. */
-	mulxq	%r9, %rdx, %r14         /* s0*s3.hi */
+	mulxq	%r9, %rdx, %r14         /* r14=s0*s3.hi rdx=s0*s3.lo */
 	adcq	%rdx, %rbp              /* s1*s2.lo.. */
 	movq	8(%rsp), %rdx           /* s5 */
 	adcq	%r14, %rsi              /* s1*s3.lo.. */
 	movq	%r9, 32(%rsp)           /* spill s3 */
-	mulxq	%r12, %r9, %r14         /* s0*s5.hi */
+	mulxq	%r12, %r9, %r14         /* r14=s0*s5.hi r9=s0*s5.lo */
 	adcq	%r9, %r10               /* s2*s3.lo.. */
 	adcq	%r14, %rax              /* s2*s3.hi.. */
-	mulxq	%r11, %r14, %r9         /* s2*s5.hi */
+	mulxq	%r11, %r14, %r9         /* r9=s2*s5.hi r14=s2*s5.lo */
 	adcq	%r14, %rdi              /* s2*s4.hi.. */
 	mulxq	%rcx, %rdx, %r14        /* r14=s4*s5.hi rdx=s4*s5.lo */
 	adcq	%r9, %r8                /* s3*s4.hi.. */
@@ -760,20 +760,20 @@ LOCAL(square_n_loop3):
 	adcq	%r8, %r8                /* s3*s4.hi.. */
 	adcq	%rdx, %rdx              /* s3*s5.hi.. */
 	adcq	%r14, %r14              /* s4*s5.hi.. */
-	movq	$0, %r9
+	movq	$0, %r9                 /* start */
 	adcq	$0, %r9                 /* %v80 */
 	movq	%rdx, 24(%rsp)          /* spill s3*s5.hi.. */
 	movq	%r12, %rdx              /* s0 */
-	mulxq	%r12, %r12, %rdx        /* s0*s0.lo */
+	mulxq	%r12, %r12, %rdx        /* rdx=s0*s0.hi r12=s0*s0.lo */
 	addq	%rdx, %rbx              /* s0*s1.lo.. */
 	movq	%r15, %rdx              /* s1 */
-	mulxq	%r15, %r15, %rdx        /* s1*s1.hi */
+	mulxq	%r15, %r15, %rdx        /* rdx=s1*s1.hi r15=s1*s1.lo */
 	adcq	%r15, %r13              /* s0*s2.lo.. */
 	adcq	%rdx, %rbp              /* s1*s2.lo.. */
 	movq	%r11, %rdx              /* s2 */
-	mulxq	%r11, %rdx, %r11        /* s2*s2.hi */
+	mulxq	%r11, %rdx, %r11        /* r11=s2*s2.hi rdx=s2*s2.lo */
 	adcq	%rdx, %rsi              /* s1*s3.lo.. */
-	movq	32(%rsp), %rdx          /* reload s3 */
+	movq	32(%rsp), %rdx          /* s3 */
 	mulxq	%rdx, %rdx, %r15        /* r15=s3*s3.hi rdx=s3*s3.lo */
 	adcq	%r11, %r10              /* s2*s3.lo.. */
 	movq	%rdx, %r11              /* s3*s3.lo */
@@ -781,7 +781,7 @@ LOCAL(square_n_loop3):
 	mulxq	%rcx, %rdx, %rcx        /* rcx=s4*s4.hi rdx=s4*s4.lo */
 	adcq	%r11, %rax              /* s2*s3.hi.. */
 	movq	%rdx, %r11              /* s4*s4.lo */
-	movq	8(%rsp), %rdx           /* reload s5 */
+	movq	8(%rsp), %rdx           /* s5 */
 	movq	%rax, 32(%rsp)          /* spill s2*s3.hi.. */
 	mulxq	%rdx, %rax, %rdx        /* rdx=s5*s5.hi rax=s5*s5.lo */
 	adcq	%r15, %rdi              /* s2*s4.hi.. */
@@ -794,7 +794,7 @@ LOCAL(square_n_loop3):
 	movq	%rbx, %r11              /* s0*s1.lo.. */
 	shldq	$32, %r12, %r11         /* (s0*s0.lo).high */
 	addq	%r12, %rdx              /* s0*s0.lo.. */
-	adcq	%r11, %rbx
+	adcq	%r11, %rbx              /* s0*s1.lo.. */
 	addq	%r12, %rbx              /* s0*s1.lo.. */
 	shlxq	%rax, %rdx, %r11        /* s0*s0.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%rbx, %r12              /* s0*s1.lo.. */
@@ -810,7 +810,7 @@ LOCAL(square_n_loop3):
 	movq	%rbx, %rcx              /* s0*s1.lo.. */
 	adcq	%r15, %rcx              /* s0*s1.lo.. */
 	movq	%r8, 56(%rsp)           /* spill s3*s4.hi.. */
-	movq	$0, %r8
+	movq	$0, %r8                 /* start */
 	adcq	$0, %r8                 /* %v117 */
 	cmpq	%r11, %rdx
 	sbbq	%r12, %r9
@@ -827,7 +827,7 @@ LOCAL(square_n_loop3):
 	movq	%rbp, %r11              /* s1*s2.lo.. */
 	shldq	$32, %r13, %r11         /* (s0*s2.lo..).high */
 	addq	%r13, %r8               /* s0*s2.lo.. */
-	adcq	%r11, %rbp
+	adcq	%r11, %rbp              /* s1*s2.lo.. */
 	addq	%r13, %rbp              /* s1*s2.lo.. */
 	shlxq	%rax, %r8, %r11         /* s0*s2.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%rbp, %r9               /* s1*s2.lo.. */
@@ -839,7 +839,7 @@ LOCAL(square_n_loop3):
 	adcq	%r9, %r13               /* s0*s2.lo.. */
 	movq	%rbp, %r14              /* s1*s2.lo.. */
 	adcq	%rcx, %r14              /* s1*s2.lo.. */
-	movq	$0, %r15
+	movq	$0, %r15                /* start */
 	adcq	$0, %r15                /* %v140 */
 	cmpq	%r11, %r8
 	sbbq	%r9, %r12
@@ -856,7 +856,7 @@ LOCAL(square_n_loop3):
 	movq	%r10, %r11              /* s2*s3.lo.. */
 	shldq	$32, %rsi, %r11         /* (s1*s3.lo..).high */
 	addq	%rsi, %r13              /* s1*s3.lo.. */
-	adcq	%r11, %r10
+	adcq	%r11, %r10              /* s2*s3.lo.. */
 	addq	%rsi, %r10              /* s2*s3.lo.. */
 	shlxq	%rax, %r13, %r11        /* s1*s3.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%r10, %r9               /* s2*s3.lo.. */
@@ -868,7 +868,7 @@ LOCAL(square_n_loop3):
 	adcq	%r9, %r12               /* s1*s3.lo.. */
 	movq	%r10, %r14              /* s2*s3.lo.. */
 	adcq	%rcx, %r14              /* s2*s3.lo.. */
-	movq	$0, %r15
+	movq	$0, %r15                /* start */
 	adcq	$0, %r15                /* %v163 */
 	cmpq	%r11, %r13
 	sbbq	%r9, %rsi
@@ -1001,7 +1001,7 @@ SYMBOL(p384_mul_small):
 	adcq	%rbx, %r13              /* c*a[4].lo.. */
 	adcq	%r12, %rdx              /* c*a[5].lo.. */
 	adcq	$0, %rax                /* c*a[5].hi.. */
-	movl	$32, %r11d
+	movl	$32, %r11d              /* 0x20 */
 	shlxq	%r11, %rax, %r11        /* c*a[5].hi..<<        return (low + ((q << 128) + (q << 96) - (q << 32) + q)).reduce_once(P) */
 	movq	%r11, %r8               /* c*a[5].hi..<< */
 	negq	%r8                     /* c*a[5].hi..<<.. */
@@ -1111,7 +1111,7 @@ SYMBOL(p384_add):
 	adcq	24(%rdx), %r9           /* a[3].. */
 	adcq	32(%rdx), %r8           /* a[4].. */
 	adcq	40(%rdx), %rcx          /* a[5].. */
-	movq	$0, %rdx
+	movq	$0, %rdx                /* start */
 	adcq	$0, %rdx                /* %v22 */
 	movl	$0xffffffff, %esi       /* 0xffffffff */
 	movq	%rax, %rbx              /* a[0].. */
@@ -1198,9 +1198,9 @@ SYMBOL(p384_sub):
 	sbbq	40(%rdx), %rcx          /* a[5].. */
 	sbbq	%rdx, %rdx              /* %v22 */
 	movl	%edx, %esi              /* %v23                 return difference + pick(difference.at_least(0), 0, P) */
-	movabsq	$0xffffffff00000000, %rbx
+	movabsq	$0xffffffff00000000, %rbx /* 0xffffffff00000000 */
 	andq	%rdx, %rbx              /* %v24 */
-	movq	%rdx, %rbp
+	movq	%rdx, %rbp              /* %v22 */
 	andq	$-2, %rbp               /* %v26 */
 	addq	%rsi, %rax              /* a[0].. */
 	adcq	%rbx, %r10              /* a[1].. */
@@ -1244,24 +1244,24 @@ SYMBOL(p384_neg):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	orq	8(%rsi), %rax           /*                      return pick(a.value.is_zero(), 0, P) - a.value */
-	orq	16(%rsi), %rax
-	orq	24(%rsi), %rax
-	orq	32(%rsi), %rax
-	orq	40(%rsi), %rax
+	orq	8(%rsi), %rax           /* a[0]..               return pick(a.value.is_zero(), 0, P) - a.value */
+	orq	16(%rsi), %rax          /* a[0].. */
+	orq	24(%rsi), %rax          /* a[0].. */
+	orq	32(%rsi), %rax          /* a[0].. */
+	orq	40(%rsi), %rax          /* a[0].. */
 	negq	%rax
 	sbbq	%rax, %rax              /* %v15 */
 	movl	%eax, %r10d             /* %v16 */
-	movabsq	$0xffffffff00000000, %r11
+	movabsq	$0xffffffff00000000, %r11 /* 0xffffffff00000000 */
 	andq	%rax, %r11              /* %v17 */
-	movq	%rax, %r9
+	movq	%rax, %r9               /* %v15 */
 	andq	$-2, %r9                /* %v19 */
 	subq	(%rsi), %r10            /* a[0].. */
 	sbbq	8(%rsi), %r11           /* a[1].. */
 	sbbq	16(%rsi), %r9           /* a[2].. */
-	movq	%rax, %r8
+	movq	%rax, %r8               /* %v15 */
 	sbbq	24(%rsi), %r8           /* a[3].. */
-	movq	%rax, %rcx
+	movq	%rax, %rcx              /* %v15 */
 	sbbq	32(%rsi), %rcx          /* a[4].. */
 	sbbq	40(%rsi), %rax          /* a[5].. */
 	movq	%r10, (%rdi)            /*                      def neg(a: element) -> element: */
@@ -1386,7 +1386,7 @@ SYMBOL(p384_to_mont):
 	movq	%rdi, (%rsp)            /* spill out */
 	movq	$0, %rdi                /* start */
 	movq	%r11, 8(%rsp)           /* spill a[5].high */
-	movl	$32, %r11d
+	movl	$32, %r11d              /* 0x20 */
 	shlxq	%r11, %r10, %r11        /* a[0].lo<<            q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	movq	%r11, 16(%rsp)          /* spill a[0].lo<< */
 	movq	$0, %r11                /* start                less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -1436,54 +1436,54 @@ SYMBOL(p384_to_mont):
 	movq	%rsi, 192(%rsp)         /* spill a */
 	xorl	%esi, %esi              /* 0 */
 	adcxq	%r11, %r9               /* a[1].lo.. */
-	adcxq	%rdi, %rcx
+	adcxq	%rdi, %rcx              /* a[2].lo.. */
 	adoxq	%r8, %rcx               /* a[2].lo.. */
-	adcxq	%r10, %rbp
+	adcxq	%r10, %rbp              /* a[3].lo.. */
 	adoxq	%rbx, %rbp              /* a[3].lo.. */
-	adcxq	%rax, %r13
+	adcxq	%rax, %r13              /* a[4].lo.. */
 	adoxq	%r12, %r13              /* a[4].lo.. */
 	movq	%r12, 200(%rsp)         /* spill a[2].high */
-	movq	160(%rsp), %r12         /* reload a[5].lo.. */
-	adcxq	%r15, %r12
+	movq	160(%rsp), %r12         /* a[5].lo.. */
+	adcxq	%r15, %r12              /* a[5].lo.. */
 	adoxq	136(%rsp), %r12         /* a[5].lo.. */
 	movq	%r15, 160(%rsp)         /* spill a[4]<< */
-	movq	112(%rsp), %r15         /* reload a[5].hi.. */
-	adcxq	%rdx, %r15
+	movq	112(%rsp), %r15         /* a[5].hi.. */
+	adcxq	%rdx, %r15              /* a[5].hi.. */
 	adoxq	48(%rsp), %r15          /* a[5].hi.. */
 	movq	%rdx, 112(%rsp)         /* spill a[5]<< */
-	movq	8(%rsp), %rdx           /* reload a[5].high */
-	adcxq	%rsi, %rdx
+	movq	8(%rsp), %rdx           /* a[5].high */
+	adcxq	%rsi, %rdx              /* a[5].high.. */
 	adoxq	%rsi, %rdx              /* a[5].high.. */
 	xorl	%esi, %esi              /* 0 */
 	adcxq	88(%rsp), %rcx          /* a[2].lo.. */
-	adcxq	104(%rsp), %rbp
+	adcxq	104(%rsp), %rbp         /* a[3].lo.. */
 	adoxq	72(%rsp), %rbp          /* a[3].lo.. */
-	adcxq	128(%rsp), %r13
+	adcxq	128(%rsp), %r13         /* a[4].lo.. */
 	adoxq	96(%rsp), %r13          /* a[4].lo.. */
-	adcxq	152(%rsp), %r12
+	adcxq	152(%rsp), %r12         /* a[5].lo.. */
 	adoxq	120(%rsp), %r12         /* a[5].lo.. */
-	adcxq	176(%rsp), %r15
+	adcxq	176(%rsp), %r15         /* a[5].hi.. */
 	adoxq	144(%rsp), %r15         /* a[5].hi.. */
-	adcxq	%r14, %rdx
-	movq	184(%rsp), %r14         /* reload a[5].hi */
+	adcxq	%r14, %rdx              /* a[5].high.. */
+	movq	184(%rsp), %r14         /* a[5].hi */
 	adoxq	168(%rsp), %rdx         /* a[5].high.. */
-	adcxq	%rsi, %r14
+	adcxq	%rsi, %r14              /* a[5].hi.. */
 	adoxq	%rsi, %r14              /* a[5].hi.. */
 	xorl	%esi, %esi              /* 0 */
 	adcxq	%r11, %rbp              /* a[3].lo.. */
-	adcxq	%rdi, %r13
+	adcxq	%rdi, %r13              /* a[4].lo.. */
 	adoxq	%r8, %r13               /* a[4].lo.. */
-	adcxq	%r10, %r12
+	adcxq	%r10, %r12              /* a[5].lo.. */
 	adoxq	%rbx, %r12              /* a[5].lo.. */
-	adcxq	%rax, %r15
-	movq	8(%rsp), %rax           /* reload a[5].high */
+	adcxq	%rax, %r15              /* a[5].hi.. */
+	movq	8(%rsp), %rax           /* a[5].high */
 	movq	192(%rsp), %r10         /* a */
 	adoxq	200(%rsp), %r15         /* a[5].hi.. */
-	adcxq	160(%rsp), %rdx
+	adcxq	160(%rsp), %rdx         /* a[5].high.. */
 	adoxq	136(%rsp), %rdx         /* a[5].high.. */
-	adcxq	112(%rsp), %r14
+	adcxq	112(%rsp), %r14         /* a[5].hi.. */
 	adoxq	48(%rsp), %r14          /* a[5].hi.. */
-	adcxq	%rsi, %rax
+	adcxq	%rsi, %rax              /* a[5].high.. */
 	adoxq	%rsi, %rax              /* a[5].high.. */
 	addq	(%r10), %r13            /* a[4].lo.. */
 	adcq	8(%r10), %r12           /* a[5].lo.. */
@@ -1491,13 +1491,13 @@ SYMBOL(p384_to_mont):
 	adcq	24(%r10), %rdx          /* a[5].high.. */
 	adcq	32(%r10), %r14          /* a[5].hi.. */
 	adcq	40(%r10), %rax          /* a[5].high.. */
-	movq	80(%rsp), %r10          /* reload start */
+	movq	80(%rsp), %r10          /* start */
 	movq	64(%rsp), %r11          /* a[0].lo */
 	adcq	$0, %r10                /* carry */
 	movq	%r9, %r8                /* a[1].lo.. */
 	shldq	$32, %r11, %r8          /* a[0].lo.high         q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	addq	16(%rsp), %r11          /* a[0].lo.. */
-	adcq	%r8, %r9
+	adcq	%r8, %r9                /* a[1].lo.. */
 	addq	64(%rsp), %r9           /* a[1].lo.. */
 	movl	$32, %r8d               /* 0x20 */
 	shlxq	%r8, %r11, %rsi         /* a[0].lo..<<          less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -1516,7 +1516,7 @@ SYMBOL(p384_to_mont):
 	adcq	$0, 24(%rsp)
 	cmpq	%rsi, %r11
 	sbbq	%rdi, %r10
-	movq	24(%rsp), %r10          /* reload %v116 */
+	movq	24(%rsp), %r10          /* %v116 */
 	sbbq	%rbx, %rax              /* a[0].lo.. */
 	sbbq	$0, %r14                /* a[1].lo.. */
 	sbbq	$0, %r10                /* %v121 */
@@ -1530,7 +1530,7 @@ SYMBOL(p384_to_mont):
 	movq	%rbp, %r10              /* a[3].lo.. */
 	shldq	$32, %rcx, %r10         /* (a[2].lo..).high */
 	addq	%rcx, %rax              /* a[2].lo.. */
-	adcq	%r10, %rbp
+	adcq	%r10, %rbp              /* a[3].lo.. */
 	addq	%rcx, %rbp              /* a[3].lo.. */
 	shlxq	%r8, %rax, %r10         /* a[2].lo..<<          less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%rbp, %rcx              /* a[3].lo.. */
@@ -1544,7 +1544,7 @@ SYMBOL(p384_to_mont):
 	adcq	%rsi, %r14              /* a[3].lo.. */
 	adcq	$0, 32(%rsp)
 	cmpq	%r10, %rax
-	movq	32(%rsp), %r10          /* reload %v139 */
+	movq	32(%rsp), %r10          /* %v139 */
 	sbbq	%rcx, %rdi
 	sbbq	%rsi, %rbx              /* a[2].lo.. */
 	sbbq	$0, %r14                /* a[3].lo.. */
@@ -1559,8 +1559,8 @@ SYMBOL(p384_to_mont):
 	movq	%r12, %rcx              /* a[5].lo.. */
 	shldq	$32, %r13, %rcx         /* (a[4].lo..).high */
 	addq	%r13, %r10              /* a[4].lo.. */
-	movq	40(%rsp), %r14          /* reload start */
-	adcq	%rcx, %r12
+	movq	40(%rsp), %r14          /* start */
+	adcq	%rcx, %r12              /* a[5].lo.. */
 	addq	%r13, %r12              /* a[5].lo.. */
 	shlxq	%r8, %r10, %rcx         /* a[4].lo..<<          less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%r12, %rsi              /* a[5].lo.. */
@@ -1578,7 +1578,7 @@ SYMBOL(p384_to_mont):
 	sbbq	%r8, %rbx               /* a[4].lo.. */
 	sbbq	$0, %r13                /* a[5].lo.. */
 	sbbq	$0, %r14                /* %v167 */
-	movq	56(%rsp), %r8           /* reload start */
+	movq	56(%rsp), %r8           /* start */
 	subq	%rbx, %r11              /* a[0].lo..            low = rest + (q << 256) - less.split(128)[1] */
 	sbbq	%r13, %r9               /* a[1].lo.. */
 	sbbq	%r14, %rax              /* a[2].lo.. */
@@ -1685,9 +1685,9 @@ SYMBOL(p384_from_mont):
 	movq	(%rsi), %rax            /* a[0] */
 	movq	8(%rsi), %r10           /* a[1] */
 	shldq	$32, %rax, %r10         /* a[0].high            q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	shlq	$32, %rax
+	shlq	$32, %rax               /* a[0]<< */
 	addq	(%rsi), %rax            /* a[0].. */
-	adcq	8(%rsi), %r10
+	adcq	8(%rsi), %r10           /* a[1].. */
 	addq	(%rsi), %r10            /* a[1].. */
 	movl	$32, %r11d              /* 0x20 */
 	shlxq	%r11, %rax, %r9         /* a[0]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -1700,7 +1700,7 @@ SYMBOL(p384_from_mont):
 	adcq	%r8, %rbx               /* a[0].. */
 	movq	%r10, %rbp              /* a[1].. */
 	adcq	%rcx, %rbp              /* a[1].. */
-	movq	$0, %r12
+	movq	$0, %r12                /* start */
 	adcq	$0, %r12                /* %v21 */
 	cmpq	%r9, %rax
 	movq	16(%rsi), %r9           /* a[2] */
@@ -1721,7 +1721,7 @@ SYMBOL(p384_from_mont):
 	movq	%r8, %rbx               /* a[3].. */
 	shldq	$32, %r9, %rbx          /* (a[2]..).high */
 	addq	%r9, %rsi               /* a[2].. */
-	adcq	%rbx, %r8
+	adcq	%rbx, %r8               /* a[3].. */
 	addq	%r9, %r8                /* a[3].. */
 	shlxq	%r11, %rsi, %r9         /* a[2]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%r8, %rbx               /* a[3].. */
@@ -1733,7 +1733,7 @@ SYMBOL(p384_from_mont):
 	adcq	%rbx, %r13              /* a[2].. */
 	movq	%r8, %r14               /* a[3].. */
 	adcq	%rbp, %r14              /* a[3].. */
-	movq	$0, %r15
+	movq	$0, %r15                /* start */
 	adcq	$0, %r15                /* %v44 */
 	cmpq	%r9, %rsi
 	sbbq	%rbx, %r12
@@ -1750,7 +1750,7 @@ SYMBOL(p384_from_mont):
 	movq	%rdx, %rbx              /* a[5].. */
 	shldq	$32, %rcx, %rbx         /* (a[4]..).high */
 	addq	%rcx, %r9               /* a[4].. */
-	adcq	%rbx, %rdx
+	adcq	%rbx, %rdx              /* a[5].. */
 	addq	%rcx, %rdx              /* a[5].. */
 	shlxq	%r11, %r9, %rcx         /* a[4]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%rdx, %rbx              /* a[5].. */
@@ -1762,7 +1762,7 @@ SYMBOL(p384_from_mont):
 	adcq	%rbx, %r12              /* a[4].. */
 	movq	%rdx, %r13              /* a[5].. */
 	adcq	%r11, %r13              /* a[5].. */
-	movq	$0, %r14
+	movq	$0, %r14                /* start */
 	adcq	$0, %r14                /* %v67 */
 	cmpq	%rcx, %r9
 	sbbq	%rbx, %rbp
@@ -1844,7 +1844,7 @@ SYMBOL(p384_to_bytes):
 	movq	(%rsi), %rax            /* a[0] */
 	movq	8(%rsi), %r10           /* a[1] */
 	shldq	$32, %rax, %r10         /* a[0].high            q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	shlq	$32, %rax
+	shlq	$32, %rax               /* a[0]<< */
 	addq	(%rsi), %rax            /* a[0].. */
 	adcq	8(%rsi), %r10           /* a[1].. */
 	movl	$32, %r11d              /* 0x20 */
@@ -1881,7 +1881,7 @@ SYMBOL(p384_to_bytes):
 	shldq	$32, %r9, %rsi          /* (a[2]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	addq	%r9, %rdx               /* a[2].. */
 	shlxq	%r11, %rdx, %rbp        /* a[2]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
-	adcq	%rsi, %rcx              /*                      q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adcq	%rsi, %rcx              /* a[3]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	addq	%r9, %rcx               /* a[3].. */
 	movq	$0, %r9                 /* start                less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%rcx, %rsi              /* a[3].. */
@@ -1910,7 +1910,7 @@ SYMBOL(p384_to_bytes):
 	shldq	$32, %rbx, %r9          /* (a[4]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	addq	%rbx, %rsi              /* a[4].. */
 	shlxq	%r11, %rsi, %rbp        /* a[4]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
-	adcq	%r9, %r8                /*                      q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adcq	%r9, %r8                /* a[5]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	addq	%rbx, %r8               /* a[5].. */
 	movq	$0, %r9                 /* start                less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%r8, %rbx               /* a[5].. */
@@ -1944,7 +1944,7 @@ SYMBOL(p384_to_bytes):
 	bswapq	%rsi                    /* %v83 */
 	movq	%rcx, 16(%rdi)
 	movq	%rsi, 8(%rdi)
-	bswapq	%r8
+	bswapq	%r8                     /* %v84 */
 	movq	%r8, (%rdi)
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -2035,7 +2035,7 @@ SYMBOL(p384_from_bytes):
 	sbbq	$-1, %rdx
 	movq	%rcx, %rdx              /* s5 */
 	sbbq	$-1, %rdx
-	movq	$0, %rbp
+	movq	$0, %rbp                /* start */
 	adcq	$0, %rbp                /* carry */
 	cmpq	$1, %rbp                /*                      return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
 	movl	$0, %edx                /* 0 */
@@ -2047,16 +2047,16 @@ SYMBOL(p384_from_bytes):
 	cmovcq	%rdx, %rcx              /* %v30 */
 	movabsq	$0xfffffffe00000001, %rdx /* 0xfffffffe00000001 */
 	mulxq	%rax, %r13, %r12        /* r12=.hi r13=.lo */
-	mulxq	%r10, %r15, %r14        /* .hi */
+	mulxq	%r10, %r15, %r14        /* r14=.hi r15=.lo */
 	addq	%r12, %r15              /* .lo.. */
 	movq	%rbp, (%rsp)            /* spill carry */
-	mulxq	%r11, %rbp, %r12        /* .hi */
+	mulxq	%r11, %rbp, %r12        /* r12=.hi rbp=.lo */
 	adcq	%r14, %rbp              /* .lo.. */
-	mulxq	%r9, %rbx, %r14         /* .hi */
+	mulxq	%r9, %rbx, %r14         /* r14=.hi rbx=.lo */
 	adcq	%r12, %rbx              /* .lo.. */
-	mulxq	%r8, %rsi, %r12         /* .hi */
+	mulxq	%r8, %rsi, %r12         /* r12=.hi rsi=.lo */
 	adcq	%r14, %rsi              /* .lo.. */
-	mulxq	%rcx, %rdx, %r14        /* .hi */
+	mulxq	%rcx, %rdx, %r14        /* r14=.hi rdx=.lo */
 	adcq	%rdx, %r12              /* .lo.. */
 	adcq	$0, %r14                /* .hi.. */
 	movl	$33, %edx               /* 0x21 */
@@ -2087,22 +2087,22 @@ SYMBOL(p384_from_bytes):
 	movq	%rcx, 96(%rsp)          /* spill %v30 */
 	xorl	%ecx, %ecx              /* 0 */
 	adcxq	%rdi, %r15              /* .lo.. */
-	adcxq	%r14, %rbp
+	adcxq	%r14, %rbp              /* .lo.. */
 	adoxq	%rax, %rbp              /* .lo.. */
-	adcxq	%r12, %rbx
+	adcxq	%r12, %rbx              /* .lo.. */
 	adoxq	%r10, %rbx              /* .lo.. */
-	adcxq	%r11, %rsi
+	adcxq	%r11, %rsi              /* .lo.. */
 	adoxq	64(%rsp), %rsi          /* .lo.. */
 	movq	%r11, 104(%rsp)         /* spill %v58 */
-	movq	48(%rsp), %r11          /* reload .lo.. */
-	adcxq	%r9, %r11
+	movq	48(%rsp), %r11          /* .lo.. */
+	adcxq	%r9, %r11               /* .lo.. */
 	adoxq	80(%rsp), %r11          /* .lo.. */
 	movq	%r9, 48(%rsp)           /* spill %v60 */
-	movq	32(%rsp), %r9           /* reload .hi.. */
-	adcxq	%rdx, %r9
+	movq	32(%rsp), %r9           /* .hi.. */
+	adcxq	%rdx, %r9               /* .hi.. */
 	adoxq	%r8, %r9                /* .hi.. */
 	movq	%r13, 32(%rsp)          /* spill %v63 */
-	adcxq	%rcx, %r13
+	adcxq	%rcx, %r13              /* %v76 */
 	adoxq	%rcx, %r13              /* %v77 */
 	movq	%rdx, %rcx              /* %v62 */
 	movabsq	$0xfffffffe00000000, %rdx /* 0xfffffffe00000000 */
@@ -2113,38 +2113,38 @@ SYMBOL(p384_from_bytes):
 	xorl	%r10d, %r10d            /* 0 */
 	adcxq	%rcx, %rbp              /* .lo.. */
 	movq	%rbp, 136(%rsp)         /* spill .lo.. */
-	mulxq	40(%rsp), %rbp, %rcx    /* .hi */
-	adcxq	%rbp, %rbx
+	mulxq	40(%rsp), %rbp, %rcx    /* rcx=.hi rbp=.lo */
+	adcxq	%rbp, %rbx              /* .lo.. */
 	adoxq	%r8, %rbx               /* .lo.. */
-	mulxq	56(%rsp), %rbp, %r8     /* .hi */
-	adcxq	%rbp, %rsi
+	mulxq	56(%rsp), %rbp, %r8     /* r8=.hi rbp=.lo */
+	adcxq	%rbp, %rsi              /* .lo.. */
 	adoxq	%rcx, %rsi              /* .lo.. */
-	mulxq	72(%rsp), %rbp, %rcx    /* .hi */
-	adcxq	%rbp, %r11
+	mulxq	72(%rsp), %rbp, %rcx    /* rcx=.hi rbp=.lo */
+	adcxq	%rbp, %r11              /* .lo.. */
 	adoxq	%r8, %r11               /* .lo.. */
-	mulxq	88(%rsp), %rbp, %r8     /* .hi */
-	adcxq	%rbp, %r9
+	mulxq	88(%rsp), %rbp, %r8     /* r8=.hi rbp=.lo */
+	adcxq	%rbp, %r9               /* .hi.. */
 	adoxq	%rcx, %r9               /* .hi.. */
-	mulxq	96(%rsp), %rdx, %rcx    /* .hi */
-	adcxq	%rdx, %r13
+	mulxq	96(%rsp), %rdx, %rcx    /* rcx=.hi rdx=.lo */
+	adcxq	%rdx, %r13              /* .lo.. */
 	adoxq	%r8, %r13               /* .lo.. */
-	adcxq	%r10, %rcx
+	adcxq	%r10, %rcx              /* .hi.. */
 	adoxq	%r10, %rcx              /* .hi.. */
 	xorl	%r10d, %r10d            /* 0 */
 	adcxq	%rdi, %rbx              /* .lo.. */
-	adcxq	%r14, %rsi
+	adcxq	%r14, %rsi              /* .lo.. */
 	adoxq	%rax, %rsi              /* .lo.. */
-	movq	32(%rsp), %rax          /* reload %v63 */
-	adcxq	%r12, %r11
+	movq	32(%rsp), %rax          /* %v63 */
+	adcxq	%r12, %r11              /* .lo.. */
 	adoxq	128(%rsp), %r11         /* .lo.. */
-	adcxq	104(%rsp), %r9
+	adcxq	104(%rsp), %r9          /* .hi.. */
 	adoxq	64(%rsp), %r9           /* .hi.. */
-	adcxq	48(%rsp), %r13
+	adcxq	48(%rsp), %r13          /* .lo.. */
 	adoxq	80(%rsp), %r13          /* .lo.. */
-	adcxq	120(%rsp), %rcx
+	adcxq	120(%rsp), %rcx         /* .hi.. */
 	adoxq	112(%rsp), %rcx         /* .hi.. */
 	movq	16(%rsp), %rdi          /* .lo */
-	adcxq	%r10, %rax
+	adcxq	%r10, %rax              /* %v117 */
 	adoxq	%r10, %rax              /* %v118 */
 	addq	24(%rsp), %rsi          /* .lo.. */
 	adcq	40(%rsp), %r11          /* .lo.. */
@@ -2152,14 +2152,14 @@ SYMBOL(p384_from_bytes):
 	adcq	72(%rsp), %r13          /* .lo.. */
 	adcq	88(%rsp), %rcx          /* .hi.. */
 	adcq	96(%rsp), %rax          /* %v124 */
-	movq	$0, %r10
+	movq	$0, %r10                /* start */
 	adcq	$0, %r10                /* carry */
 	movl	$32, %r8d               /* 0x20 */
 	shlxq	%r8, 16(%rsp), %rdx     /* .lo<<                q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	movq	%r15, %rbp              /* .lo.. */
 	shldq	$32, %rdi, %rbp         /* .lo.high */
 	addq	%rdi, %rdx              /* .lo.. */
-	adcq	%rbp, %r15
+	adcq	%rbp, %r15              /* .lo.. */
 	addq	%rdi, %r15              /* .lo.. */
 	shlxq	%r8, %rdx, %rdi         /* .lo..<<              less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%r15, %rbp              /* .lo.. */
@@ -2174,10 +2174,10 @@ SYMBOL(p384_from_bytes):
 	movq	%r15, %rax              /* .lo.. */
 	adcq	%r12, %rax              /* .lo.. */
 	movq	%rcx, 32(%rsp)          /* spill .hi.. */
-	movq	$0, %rcx
+	movq	$0, %rcx                /* start */
 	adcq	$0, %rcx                /* %v139 */
 	cmpq	%rdi, %rdx
-	movq	136(%rsp), %rdi         /* reload .lo.. */
+	movq	136(%rsp), %rdi         /* .lo.. */
 	sbbq	%rbp, %r14
 	sbbq	%r12, %r10              /* .lo.. */
 	sbbq	$0, %rax                /* .lo.. */
@@ -2192,7 +2192,7 @@ SYMBOL(p384_from_bytes):
 	movq	%rbx, %r10              /* .lo.. */
 	shldq	$32, %rdi, %r10         /* (.lo..).high */
 	addq	%rdi, %rax              /* .lo.. */
-	adcq	%r10, %rbx
+	adcq	%r10, %rbx              /* .lo.. */
 	addq	%rdi, %rbx              /* .lo.. */
 	shlxq	%r8, %rax, %r10         /* .lo..<<              less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%rbx, %rcx              /* .lo.. */
@@ -2205,7 +2205,7 @@ SYMBOL(p384_from_bytes):
 	movq	%rbx, %r14              /* .lo.. */
 	adcq	%rdi, %r14              /* .lo.. */
 	movq	%r13, 40(%rsp)          /* spill .lo.. */
-	movq	$0, %r13
+	movq	$0, %r13                /* start */
 	adcq	$0, %r13                /* %v162 */
 	cmpq	%r10, %rax
 	sbbq	%rcx, %rbp
@@ -2222,7 +2222,7 @@ SYMBOL(p384_from_bytes):
 	movq	%r11, %rcx              /* .lo.. */
 	shldq	$32, %rsi, %rcx         /* (.lo..).high */
 	addq	%rsi, %r10              /* .lo.. */
-	adcq	%rcx, %r11
+	adcq	%rcx, %r11              /* .lo.. */
 	addq	%rsi, %r11              /* .lo.. */
 	shlxq	%r8, %r10, %rcx         /* .lo..<<              less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%r11, %rsi              /* .lo.. */
@@ -2234,7 +2234,7 @@ SYMBOL(p384_from_bytes):
 	adcq	%rsi, %rbp              /* .lo.. */
 	movq	%r11, %r12              /* .lo.. */
 	adcq	%r8, %r12               /* .lo.. */
-	movq	$0, %r13
+	movq	$0, %r13                /* start */
 	adcq	$0, %r13                /* %v185 */
 	cmpq	%rcx, %r10
 	sbbq	%rsi, %rdi
@@ -2253,7 +2253,7 @@ SYMBOL(p384_from_bytes):
 	adcq	24(%rsp), %rbx          /* .lo.. */
 	adcq	16(%rsp), %r10          /* .lo.. */
 	adcq	$0, %r11                /* .lo.. */
-	movq	$0, %r9
+	movq	$0, %r9                 /* start */
 	adcq	$0, %r9                 /* %v203 */
 	movl	$0xffffffff, %r8d       /* 0xffffffff */
 	movq	%rdx, %rcx              /* .lo.. */
@@ -2277,9 +2277,9 @@ SYMBOL(p384_from_bytes):
 	cmovcq	%r10, %rbp              /* %v216 */
 	cmovcq	%r11, %r12              /* %v217 */
 	cmpq	$1, (%rsp)              /*                      return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* %v218 */
-	movl	$1, %r10d
+	movl	$1, %r10d               /* 1 */
 	subq	%rax, %r10              /* %v220 */
 	movq	8(%rsp), %rax           /* out */
 	movq	%rcx, (%rax)            /*                      def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
@@ -2519,13 +2519,13 @@ SYMBOL(p384_is_zero):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %rax            /* a[0] */
-	orq	8(%rdi), %rax           /*                      return a.value.is_zero() */
-	orq	16(%rdi), %rax
-	orq	24(%rdi), %rax
-	orq	32(%rdi), %rax
-	orq	40(%rdi), %rax
+	orq	8(%rdi), %rax           /* a[0]..               return a.value.is_zero() */
+	orq	16(%rdi), %rax          /* a[0].. */
+	orq	24(%rdi), %rax          /* a[0].. */
+	orq	32(%rdi), %rax          /* a[0].. */
+	orq	40(%rdi), %rax          /* a[0].. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v14 */
 	ret
 	.cfi_endproc
@@ -2563,14 +2563,14 @@ SYMBOL(p384_equal):
 	sbbq	32(%rsi), %r8           /* a[4].. */
 	sbbq	40(%rsi), %rcx          /* a[5].. */
 	sbbq	%rdx, %rdx              /* %v21 */
-	orq	%r10, %rax
-	orq	%r11, %rax
-	orq	%r9, %rax
-	orq	%r8, %rax
-	orq	%rcx, %rax
-	orq	%rdx, %rax
+	orq	%r10, %rax              /* a[0].. */
+	orq	%r11, %rax              /* a[0].. */
+	orq	%r9, %rax               /* a[0].. */
+	orq	%r8, %rax               /* a[0].. */
+	orq	%rcx, %rax              /* a[0].. */
+	orq	%rdx, %rax              /* a[0].. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v29 */
 	ret
 	.cfi_endproc

@@ -300,7 +300,7 @@ SYMBOL(p384_mul):
 	movq	%r8, %rsi               /* a[0]*b[1].lo.. */
 	shldq	$32, %r11, %rsi         /* (a[0]*b[0].lo).high */
 	addq	%r11, %r10              /* a[0]*b[0].lo.. */
-	adcq	%rsi, %r8
+	adcq	%rsi, %r8               /* a[0]*b[1].lo.. */
 	addq	%r11, %r8               /* a[0]*b[1].lo.. */
 	movq	%r10, %r11              /* a[0]*b[0].lo.. */
 	shlq	$32, %r11               /* a[0]*b[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -319,7 +319,7 @@ SYMBOL(p384_mul):
 	movq	%r8, %rbp               /* a[0]*b[1].lo.. */
 	adcq	%rdx, %rbp              /* a[0]*b[1].lo.. */
 	movq	%rcx, 32(%rsp)          /* spill a[1]*b[5].hi.. */
-	movq	$0, %rcx
+	movq	$0, %rcx                /* start */
 	adcq	$0, %rcx                /* %v170 */
 	cmpq	%r11, %r10
 	sbbq	%rsi, %rax
@@ -337,7 +337,7 @@ SYMBOL(p384_mul):
 	movq	%r12, %r11              /* a[0]*b[3].lo.. */
 	shldq	$32, %rbx, %r11         /* (a[0]*b[2].lo..).high */
 	addq	%rbx, %rax              /* a[0]*b[2].lo.. */
-	adcq	%r11, %r12
+	adcq	%r11, %r12              /* a[0]*b[3].lo.. */
 	addq	%rbx, %r12              /* a[0]*b[3].lo.. */
 	movq	%rax, %r11              /* a[0]*b[2].lo.. */
 	shlq	$32, %r11               /* a[0]*b[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -351,7 +351,7 @@ SYMBOL(p384_mul):
 	adcq	%rcx, %rbx              /* a[0]*b[2].lo.. */
 	movq	%r12, %rbp              /* a[0]*b[3].lo.. */
 	adcq	%rdx, %rbp              /* a[0]*b[3].lo.. */
-	movq	$0, %r13
+	movq	$0, %r13                /* start */
 	adcq	$0, %r13                /* %v193 */
 	cmpq	%r11, %rax
 	sbbq	%rcx, %rsi
@@ -369,7 +369,7 @@ SYMBOL(p384_mul):
 	movq	%r15, %rcx              /* a[0]*b[5].lo.. */
 	shldq	$32, %r14, %rcx         /* (a[0]*b[4].lo..).high */
 	addq	%r14, %r11              /* a[0]*b[4].lo.. */
-	adcq	%rcx, %r15
+	adcq	%rcx, %r15              /* a[0]*b[5].lo.. */
 	addq	%r14, %r15              /* a[0]*b[5].lo.. */
 	movq	%r11, %rcx              /* a[0]*b[4].lo.. */
 	shlq	$32, %rcx               /* a[0]*b[4].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -383,7 +383,7 @@ SYMBOL(p384_mul):
 	adcq	%rdx, %rbp              /* a[0]*b[4].lo.. */
 	movq	%r15, %r13              /* a[0]*b[5].lo.. */
 	adcq	%rsi, %r13              /* a[0]*b[5].lo.. */
-	movq	$0, %r14
+	movq	$0, %r14                /* start */
 	adcq	$0, %r14                /* %v216 */
 	cmpq	%rcx, %r11
 	sbbq	%rdx, %rbx
@@ -402,7 +402,7 @@ SYMBOL(p384_mul):
 	adcq	16(%rsp), %r12          /* a[0]*b[3].lo.. */
 	adcq	8(%rsp), %r11           /* a[0]*b[4].lo.. */
 	adcq	(%rsp), %r15            /* a[0]*b[5].lo.. */
-	movq	$0, %r9
+	movq	$0, %r9                 /* start */
 	adcq	$0, %r9                 /* %v234 */
 	movl	$0xffffffff, %ecx       /* 0xffffffff */
 	movq	%r10, %rdx              /* a[0]*b[0].lo.. */
@@ -581,7 +581,7 @@ SYMBOL(p384_sqr):
 	adcq	%rbx, %rbx              /* a[3]*a[4].hi.. */
 	adcq	%r12, %r12              /* a[3]*a[5].hi.. */
 	adcq	%rdx, %rdx              /* a[4]*a[5].hi.. */
-	movq	$0, %r14
+	movq	$0, %r14                /* start */
 	adcq	$0, %r14                /* %v73 */
 	movq	%rdx, (%rsp)            /* spill a[4]*a[5].hi.. */
 	mulq	%rax                    /* rdx=a[0]*a[0].hi rax=a[0]*a[0].lo */
@@ -616,14 +616,14 @@ SYMBOL(p384_sqr):
 	adcq	80(%rsp), %r12          /* a[3]*a[5].hi.. */
 	adcq	(%rsp), %rax            /* a[4]*a[5].hi.. */
 	adcq	%rdx, %r14              /* a[5]*a[5].hi.. */
-	movq	8(%rsp), %rdx           /* reload a[0]*a[0].lo */
+	movq	8(%rsp), %rdx           /* a[0]*a[0].lo */
 	movq	8(%rsp), %rsi           /* a[0]*a[0].lo */
 	shlq	$32, %rdx               /* a[0]*a[0].lo<<       q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	movq	%r14, (%rsp)            /* spill a[5]*a[5].hi.. */
 	movq	%r13, %r14              /* a[0]*a[1].lo.. */
 	shldq	$32, %rsi, %r14         /* (a[0]*a[0].lo).high */
 	addq	%rsi, %rdx              /* a[0]*a[0].lo.. */
-	adcq	%r14, %r13
+	adcq	%r14, %r13              /* a[0]*a[1].lo.. */
 	addq	%rsi, %r13              /* a[0]*a[1].lo.. */
 	movq	%rdx, %rsi              /* a[0]*a[0].lo.. */
 	shlq	$32, %rsi               /* a[0]*a[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -642,7 +642,7 @@ SYMBOL(p384_sqr):
 	movq	%r13, %r8               /* a[0]*a[1].lo.. */
 	adcq	%rax, %r8               /* a[0]*a[1].lo.. */
 	movq	%r11, 40(%rsp)          /* spill a[2]*a[3].hi.. */
-	movq	$0, %r11
+	movq	$0, %r11                /* start */
 	adcq	$0, %r11                /* %v109 */
 	cmpq	%rsi, %rdx
 	sbbq	%r14, %r12
@@ -660,7 +660,7 @@ SYMBOL(p384_sqr):
 	movq	%rcx, %r11              /* a[1]*a[2].lo.. */
 	shldq	$32, %rbp, %r11         /* (a[0]*a[2].lo..).high */
 	addq	%rbp, %rax              /* a[0]*a[2].lo.. */
-	adcq	%r11, %rcx
+	adcq	%r11, %rcx              /* a[1]*a[2].lo.. */
 	addq	%rbp, %rcx              /* a[1]*a[2].lo.. */
 	movq	%rax, %r11              /* a[0]*a[2].lo.. */
 	shlq	$32, %r11               /* a[0]*a[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -674,7 +674,7 @@ SYMBOL(p384_sqr):
 	adcq	%r8, %rbp               /* a[0]*a[2].lo.. */
 	movq	%rcx, %r12              /* a[1]*a[2].lo.. */
 	adcq	%rsi, %r12              /* a[1]*a[2].lo.. */
-	movq	$0, %r14
+	movq	$0, %r14                /* start */
 	adcq	$0, %r14                /* %v132 */
 	cmpq	%r11, %rax
 	sbbq	%r8, %rbx
@@ -692,7 +692,7 @@ SYMBOL(p384_sqr):
 	movq	%r10, %r8               /* a[2]*a[3].lo.. */
 	shldq	$32, %r9, %r8           /* (a[1]*a[3].lo..).high */
 	addq	%r9, %r11               /* a[1]*a[3].lo.. */
-	adcq	%r8, %r10
+	adcq	%r8, %r10               /* a[2]*a[3].lo.. */
 	addq	%r9, %r10               /* a[2]*a[3].lo.. */
 	movq	%r11, %r9               /* a[1]*a[3].lo.. */
 	shlq	$32, %r9                /* a[1]*a[3].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -706,7 +706,7 @@ SYMBOL(p384_sqr):
 	adcq	%r8, %rbp               /* a[1]*a[3].lo.. */
 	movq	%r10, %r12              /* a[2]*a[3].lo.. */
 	adcq	%rsi, %r12              /* a[2]*a[3].lo.. */
-	movq	$0, %r14
+	movq	$0, %r14                /* start */
 	adcq	$0, %r14                /* %v155 */
 	cmpq	%r9, %r11
 	sbbq	%r8, %rbx
@@ -725,7 +725,7 @@ SYMBOL(p384_sqr):
 	adcq	16(%rsp), %rcx          /* a[1]*a[2].lo.. */
 	adcq	8(%rsp), %r11           /* a[1]*a[3].lo.. */
 	adcq	(%rsp), %r10            /* a[2]*a[3].lo.. */
-	movq	$0, %r9
+	movq	$0, %r9                 /* start */
 	adcq	$0, %r9                 /* %v173 */
 	movl	$0xffffffff, %r8d       /* 0xffffffff */
 	movq	%rdx, %rsi              /* a[0]*a[0].lo.. */
@@ -909,7 +909,7 @@ LOCAL(square_n_loop3):
 	adcq	16(%rsp), %rax          /* s3*s5.hi.. */
 	adcq	$0, %rdx                /* s4*s5.hi.. */
 	movq	%rcx, 16(%rsp)          /* spill s5 */
-	movq	24(%rsp), %rcx          /* reload s0*s1.lo */
+	movq	24(%rsp), %rcx          /* s0*s1.lo */
 	addq	24(%rsp), %rcx          /* s0*s1.lo.. */
 	adcq	%r13, %r13              /* s0*s2.lo.. */
 	adcq	%rbp, %rbp              /* s1*s2.lo.. */
@@ -921,7 +921,7 @@ LOCAL(square_n_loop3):
 	adcq	%rax, %rax              /* s3*s5.hi.. */
 	adcq	%rdx, %rdx              /* s4*s5.hi.. */
 	movq	%rdx, 24(%rsp)          /* spill s4*s5.hi.. */
-	movq	$0, %rdx
+	movq	$0, %rdx                /* start */
 	adcq	$0, %rdx                /* %v80 */
 	movq	%rax, 32(%rsp)          /* spill s3*s5.hi.. */
 	movq	%r14, %rax              /* s0 */
@@ -951,7 +951,7 @@ LOCAL(square_n_loop3):
 	adcq	%r15, %r13              /* s0*s2.lo.. */
 	adcq	56(%rsp), %rbp          /* s1*s2.lo.. */
 	adcq	%r11, %rdi              /* s1*s3.lo.. */
-	movq	32(%rsp), %r11          /* reload s3*s5.hi.. */
+	movq	32(%rsp), %r11          /* s3*s5.hi.. */
 	adcq	64(%rsp), %r10          /* s2*s3.lo.. */
 	adcq	%r9, %rsi               /* s2*s3.hi.. */
 	adcq	72(%rsp), %rbx          /* s2*s4.hi.. */
@@ -964,7 +964,7 @@ LOCAL(square_n_loop3):
 	movq	%rcx, %r9               /* s0*s1.lo.. */
 	shldq	$32, %r14, %r9          /* (s0*s0.lo).high */
 	addq	%r14, %r8               /* s0*s0.lo.. */
-	adcq	%r9, %rcx
+	adcq	%r9, %rcx               /* s0*s1.lo.. */
 	addq	%r14, %rcx              /* s0*s1.lo.. */
 	movq	%r8, %r9                /* s0*s0.lo.. */
 	shlq	$32, %r9                /* s0*s0.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -982,7 +982,7 @@ LOCAL(square_n_loop3):
 	movq	%rcx, %r11              /* s0*s1.lo.. */
 	adcq	%r15, %r11              /* s0*s1.lo.. */
 	movq	%r12, 40(%rsp)          /* spill s3*s4.hi.. */
-	movq	$0, %r12
+	movq	$0, %r12                /* start */
 	adcq	$0, %r12                /* %v116 */
 	cmpq	%r9, %r8
 	sbbq	%r14, %rdx
@@ -1000,7 +1000,7 @@ LOCAL(square_n_loop3):
 	movq	%rbp, %r11              /* s1*s2.lo.. */
 	shldq	$32, %r13, %r11         /* (s0*s2.lo..).high */
 	addq	%r13, %rax              /* s0*s2.lo.. */
-	adcq	%r11, %rbp
+	adcq	%r11, %rbp              /* s1*s2.lo.. */
 	addq	%r13, %rbp              /* s1*s2.lo.. */
 	movq	%rax, %r11              /* s0*s2.lo.. */
 	shlq	$32, %r11               /* s0*s2.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -1014,7 +1014,7 @@ LOCAL(square_n_loop3):
 	adcq	%r9, %r13               /* s0*s2.lo.. */
 	movq	%rbp, %r14              /* s1*s2.lo.. */
 	adcq	%rdx, %r14              /* s1*s2.lo.. */
-	movq	$0, %r15
+	movq	$0, %r15                /* start */
 	adcq	$0, %r15                /* %v139 */
 	cmpq	%r11, %rax
 	sbbq	%r9, %r12
@@ -1032,7 +1032,7 @@ LOCAL(square_n_loop3):
 	movq	%r10, %r11              /* s2*s3.lo.. */
 	shldq	$32, %rdi, %r11         /* (s1*s3.lo..).high */
 	addq	%rdi, %rdx              /* s1*s3.lo.. */
-	adcq	%r11, %r10
+	adcq	%r11, %r10              /* s2*s3.lo.. */
 	addq	%rdi, %r10              /* s2*s3.lo.. */
 	movq	%rdx, %r11              /* s1*s3.lo.. */
 	shlq	$32, %r11               /* s1*s3.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -1046,7 +1046,7 @@ LOCAL(square_n_loop3):
 	adcq	%r9, %r13               /* s1*s3.lo.. */
 	movq	%r10, %r14              /* s2*s3.lo.. */
 	adcq	%rdi, %r14              /* s2*s3.lo.. */
-	movq	$0, %r15
+	movq	$0, %r15                /* start */
 	adcq	$0, %r15                /* %v162 */
 	cmpq	%r11, %rdx
 	sbbq	%r9, %r12
@@ -1065,7 +1065,7 @@ LOCAL(square_n_loop3):
 	adcq	32(%rsp), %rbp          /* s1*s2.lo.. */
 	adcq	24(%rsp), %rdx          /* s1*s3.lo.. */
 	adcq	16(%rsp), %r10          /* s2*s3.lo.. */
-	movq	$0, %rdi
+	movq	$0, %rdi                /* start */
 	adcq	$0, %rdi                /* %v180 */
 	movl	$0xffffffff, %r12d      /* 0xffffffff */
 	movq	%rsi, %r14              /* s0*s0.lo.. */
@@ -1210,7 +1210,7 @@ SYMBOL(p384_mul_small):
 	adcq	$0, %r12                /* c*a[3].lo.. */
 	adcq	$0, %r14                /* c*a[4].lo.. */
 	adcq	$0, %rax                /* c*a[5].lo.. */
-	movq	$0, %r10
+	movq	$0, %r10                /* start */
 	adcq	$0, %r10                /* %v41 */
 	movl	$0xffffffff, %r9d       /* 0xffffffff */
 	movq	%r11, %rcx              /* c*a[0].lo.. */
@@ -1307,7 +1307,7 @@ SYMBOL(p384_add):
 	adcq	24(%rdx), %r9           /* a[3].. */
 	adcq	32(%rdx), %r8           /* a[4].. */
 	adcq	40(%rdx), %rcx          /* a[5].. */
-	movq	$0, %rdx
+	movq	$0, %rdx                /* start */
 	adcq	$0, %rdx                /* %v22 */
 	movl	$0xffffffff, %esi       /* 0xffffffff */
 	movq	%rax, %rbx              /* a[0].. */
@@ -1394,9 +1394,9 @@ SYMBOL(p384_sub):
 	sbbq	40(%rdx), %rcx          /* a[5].. */
 	sbbq	%rdx, %rdx              /* %v22 */
 	movl	%edx, %esi              /* %v23                 return difference + pick(difference.at_least(0), 0, P) */
-	movabsq	$0xffffffff00000000, %rbx
+	movabsq	$0xffffffff00000000, %rbx /* 0xffffffff00000000 */
 	andq	%rdx, %rbx              /* %v24 */
-	movq	%rdx, %rbp
+	movq	%rdx, %rbp              /* %v22 */
 	andq	$-2, %rbp               /* %v26 */
 	addq	%rsi, %rax              /* a[0].. */
 	adcq	%rbx, %r10              /* a[1].. */
@@ -1440,24 +1440,24 @@ SYMBOL(p384_neg):
 	.cfi_startproc
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
-	orq	8(%rsi), %rax           /*                      return pick(a.value.is_zero(), 0, P) - a.value */
-	orq	16(%rsi), %rax
-	orq	24(%rsi), %rax
-	orq	32(%rsi), %rax
-	orq	40(%rsi), %rax
+	orq	8(%rsi), %rax           /* a[0]..               return pick(a.value.is_zero(), 0, P) - a.value */
+	orq	16(%rsi), %rax          /* a[0].. */
+	orq	24(%rsi), %rax          /* a[0].. */
+	orq	32(%rsi), %rax          /* a[0].. */
+	orq	40(%rsi), %rax          /* a[0].. */
 	negq	%rax
 	sbbq	%rax, %rax              /* %v15 */
 	movl	%eax, %r10d             /* %v16 */
-	movabsq	$0xffffffff00000000, %r11
+	movabsq	$0xffffffff00000000, %r11 /* 0xffffffff00000000 */
 	andq	%rax, %r11              /* %v17 */
-	movq	%rax, %r9
+	movq	%rax, %r9               /* %v15 */
 	andq	$-2, %r9                /* %v19 */
 	subq	(%rsi), %r10            /* a[0].. */
 	sbbq	8(%rsi), %r11           /* a[1].. */
 	sbbq	16(%rsi), %r9           /* a[2].. */
-	movq	%rax, %r8
+	movq	%rax, %r8               /* %v15 */
 	sbbq	24(%rsi), %r8           /* a[3].. */
-	movq	%rax, %rcx
+	movq	%rax, %rcx              /* %v15 */
 	sbbq	32(%rsi), %rcx          /* a[4].. */
 	sbbq	40(%rsi), %rax          /* a[5].. */
 	movq	%r10, (%rdi)            /*                      def neg(a: element) -> element: */
@@ -1558,7 +1558,7 @@ SYMBOL(p384_to_mont):
 	.cfi_offset %r15, -56
 	subq	$152, %rsp              /* slots */
 	.cfi_def_cfa_offset 208
-	movabsq	$0xfffffffe00000001, %rax
+	movabsq	$0xfffffffe00000001, %rax /* 0xfffffffe00000001 */
 	mulq	(%rsi)                  /* rdx=a[0].hi rax=a[0].lo return reduced(a.value * (2**768 % P)) */
 	movq	%rax, %r10              /* a[0].lo */
 	movabsq	$0xfffffffe00000001, %rax /* 0xfffffffe00000001 */
@@ -1660,7 +1660,7 @@ SYMBOL(p384_to_mont):
 	adcq	104(%rsp), %r13         /* a[4].lo.. */
 	adcq	120(%rsp), %r14         /* a[5].lo.. */
 	movq	%rsi, 72(%rsp)          /* spill a */
-	movq	64(%rsp), %rsi          /* reload a[5].hi.. */
+	movq	64(%rsp), %rsi          /* a[5].hi.. */
 	adcq	136(%rsp), %rsi         /* a[5].hi.. */
 	adcq	56(%rsp), %rax          /* a[5].high.. */
 	adcq	$0, %rdx                /* a[5].hi.. */
@@ -1680,7 +1680,7 @@ SYMBOL(p384_to_mont):
 	adcq	$0, %r12                /* a[5].high.. */
 	addq	%r8, %r13               /* a[4].lo.. */
 	adcq	40(%rsp), %r14          /* a[5].lo.. */
-	movq	8(%rsp), %r11           /* reload a[0].lo */
+	movq	8(%rsp), %r11           /* a[0].lo */
 	adcq	24(%rsp), %rsi          /* a[5].hi.. */
 	movq	8(%rsp), %r8            /* a[0].lo */
 	adcq	16(%rsp), %rax          /* a[5].high.. */
@@ -1692,13 +1692,13 @@ SYMBOL(p384_to_mont):
 	adcq	24(%r10), %rax          /* a[5].high.. */
 	adcq	32(%r10), %rdx          /* a[5].hi.. */
 	adcq	40(%r10), %r12          /* a[5].high.. */
-	movq	$0, %r10
+	movq	$0, %r10                /* start */
 	adcq	$0, %r10                /* carry */
 	shlq	$32, %r11               /* a[0].lo<<            q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	movq	%r9, %rdi               /* a[1].lo.. */
 	shldq	$32, %r8, %rdi          /* a[0].lo.high */
 	addq	%r8, %r11               /* a[0].lo.. */
-	adcq	%rdi, %r9
+	adcq	%rdi, %r9               /* a[1].lo.. */
 	addq	%r8, %r9                /* a[1].lo.. */
 	movq	%r11, %r8               /* a[0].lo.. */
 	shlq	$32, %r8                /* a[0].lo..<<          less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -1715,7 +1715,7 @@ SYMBOL(p384_to_mont):
 	movq	%r9, %r12               /* a[1].lo.. */
 	adcq	%rbx, %r12              /* a[1].lo.. */
 	movq	%rdx, 24(%rsp)          /* spill a[5].hi.. */
-	movq	$0, %rdx
+	movq	$0, %rdx                /* start */
 	adcq	$0, %rdx                /* %v111 */
 	cmpq	%r8, %r11
 	sbbq	%rdi, %r15
@@ -1733,7 +1733,7 @@ SYMBOL(p384_to_mont):
 	movq	%rbp, %r8               /* a[3].lo.. */
 	shldq	$32, %rcx, %r8          /* (a[2].lo..).high */
 	addq	%rcx, %r10              /* a[2].lo.. */
-	adcq	%r8, %rbp
+	adcq	%r8, %rbp               /* a[3].lo.. */
 	addq	%rcx, %rbp              /* a[3].lo.. */
 	movq	%r10, %r8               /* a[2].lo.. */
 	shlq	$32, %r8                /* a[2].lo..<<          less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -1747,7 +1747,7 @@ SYMBOL(p384_to_mont):
 	adcq	%rcx, %rbx              /* a[2].lo.. */
 	movq	%rbp, %r12              /* a[3].lo.. */
 	adcq	%rdx, %r12              /* a[3].lo.. */
-	movq	$0, %r15
+	movq	$0, %r15                /* start */
 	adcq	$0, %r15                /* %v134 */
 	cmpq	%r8, %r10
 	sbbq	%rcx, %rdi
@@ -1765,7 +1765,7 @@ SYMBOL(p384_to_mont):
 	movq	%r14, %rcx              /* a[5].lo.. */
 	shldq	$32, %r13, %rcx         /* (a[4].lo..).high */
 	addq	%r13, %r8               /* a[4].lo.. */
-	adcq	%rcx, %r14
+	adcq	%rcx, %r14              /* a[5].lo.. */
 	addq	%r13, %r14              /* a[5].lo.. */
 	movq	%r8, %rcx               /* a[4].lo.. */
 	shlq	$32, %rcx               /* a[4].lo..<<          less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -1779,7 +1779,7 @@ SYMBOL(p384_to_mont):
 	adcq	%rdx, %r12              /* a[4].lo.. */
 	movq	%r14, %r13              /* a[5].lo.. */
 	adcq	%rdi, %r13              /* a[5].lo.. */
-	movq	$0, %r15
+	movq	$0, %r15                /* start */
 	adcq	$0, %r15                /* %v157 */
 	cmpq	%rcx, %r8
 	sbbq	%rdx, %rbx
@@ -1798,7 +1798,7 @@ SYMBOL(p384_to_mont):
 	adcq	16(%rsp), %rbp          /* a[3].lo.. */
 	adcq	8(%rsp), %r8            /* a[4].lo.. */
 	adcq	$0, %r14                /* a[5].lo.. */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* %v175 */
 	movl	$0xffffffff, %ecx       /* 0xffffffff */
 	movq	%r11, %rdx              /* a[0].lo.. */
@@ -1889,9 +1889,9 @@ SYMBOL(p384_from_mont):
 	movq	(%rsi), %rax            /* a[0] */
 	movq	8(%rsi), %r10           /* a[1] */
 	shldq	$32, %rax, %r10         /* a[0].high            q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	shlq	$32, %rax
+	shlq	$32, %rax               /* a[0]<< */
 	addq	(%rsi), %rax            /* a[0].. */
-	adcq	8(%rsi), %r10
+	adcq	8(%rsi), %r10           /* a[1].. */
 	addq	(%rsi), %r10            /* a[1].. */
 	movq	%rax, %r11              /* a[0].. */
 	shlq	$32, %r11               /* a[0]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -1905,7 +1905,7 @@ SYMBOL(p384_from_mont):
 	adcq	%r9, %rdx               /* a[0].. */
 	movq	%r10, %rbx              /* a[1].. */
 	adcq	%r8, %rbx               /* a[1].. */
-	movq	$0, %rbp
+	movq	$0, %rbp                /* start */
 	adcq	$0, %rbp                /* %v20 */
 	cmpq	%r11, %rax
 	movq	16(%rsi), %r11          /* a[2] */
@@ -1925,9 +1925,9 @@ SYMBOL(p384_from_mont):
 	movq	%r9, %rdx               /* a[3].. */
 	shldq	$32, %r11, %rdx         /* (a[2]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	movq	%r11, %rsi              /* a[2].. */
-	shlq	$32, %rsi
+	shlq	$32, %rsi               /* a[2]..<< */
 	addq	%r11, %rsi              /* a[2].. */
-	adcq	%rdx, %r9
+	adcq	%rdx, %r9               /* a[3].. */
 	addq	%r11, %r9               /* a[3].. */
 	movq	%rsi, %r11              /* a[2].. */
 	shlq	$32, %r11               /* a[2]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -1941,7 +1941,7 @@ SYMBOL(p384_from_mont):
 	adcq	%rdx, %r12              /* a[2].. */
 	movq	%r9, %r13               /* a[3].. */
 	adcq	%rbx, %r13              /* a[3].. */
-	movq	$0, %r14
+	movq	$0, %r14                /* start */
 	adcq	$0, %r14                /* %v43 */
 	cmpq	%r11, %rsi
 	sbbq	%rdx, %rbp
@@ -1957,9 +1957,9 @@ SYMBOL(p384_from_mont):
 	movq	%rcx, %r11              /* a[5].. */
 	shldq	$32, %r8, %r11          /* (a[4]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	movq	%r8, %rdx               /* a[4].. */
-	shlq	$32, %rdx
+	shlq	$32, %rdx               /* a[4]..<< */
 	addq	%r8, %rdx               /* a[4].. */
-	adcq	%r11, %rcx
+	adcq	%r11, %rcx              /* a[5].. */
 	addq	%r8, %rcx               /* a[5].. */
 	movq	%rdx, %r11              /* a[4].. */
 	shlq	$32, %r11               /* a[4]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -1973,7 +1973,7 @@ SYMBOL(p384_from_mont):
 	adcq	%r8, %r12               /* a[4].. */
 	movq	%rcx, %r13              /* a[5].. */
 	adcq	%rbx, %r13              /* a[5].. */
-	movq	$0, %r14
+	movq	$0, %r14                /* start */
 	adcq	$0, %r14                /* %v66 */
 	cmpq	%r11, %rdx
 	sbbq	%r8, %rbp
@@ -2048,7 +2048,7 @@ SYMBOL(p384_to_bytes):
 	movq	(%rsi), %rax            /* a[0] */
 	movq	8(%rsi), %r10           /* a[1] */
 	shldq	$32, %rax, %r10         /* a[0].high            q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	shlq	$32, %rax
+	shlq	$32, %rax               /* a[0]<< */
 	addq	(%rsi), %rax            /* a[0].. */
 	adcq	8(%rsi), %r10           /* a[1].. */
 	movq	%rax, %r11              /* a[0].. */
@@ -2084,7 +2084,7 @@ SYMBOL(p384_to_bytes):
 	movq	%r8, %rdx               /* a[3].. */
 	shldq	$32, %r11, %rdx         /* (a[2]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	movq	%r11, %rsi              /* a[2].. */
-	shlq	$32, %rsi
+	shlq	$32, %rsi               /* a[2]..<< */
 	addq	%r11, %rsi              /* a[2].. */
 	adcq	%rdx, %r8               /* a[3].. */
 	movq	%rsi, %rdx              /* a[2].. */
@@ -2116,7 +2116,7 @@ SYMBOL(p384_to_bytes):
 	movq	%r9, %r11               /* a[5].. */
 	shldq	$32, %rcx, %r11         /* (a[4]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	movq	%rcx, %rdx              /* a[4].. */
-	shlq	$32, %rdx
+	shlq	$32, %rdx               /* a[4]..<< */
 	addq	%rcx, %rdx              /* a[4].. */
 	adcq	%r11, %r9               /* a[5].. */
 	movq	%rdx, %r11              /* a[4].. */
@@ -2155,7 +2155,7 @@ SYMBOL(p384_to_bytes):
 	bswapq	%rdx                    /* %v82 */
 	movq	%r8, 16(%rdi)
 	movq	%rdx, 8(%rdi)
-	bswapq	%r9
+	bswapq	%r9                     /* %v83 */
 	movq	%r9, (%rdi)
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
@@ -2275,43 +2275,43 @@ SYMBOL(p384_from_bytes):
 	movq	%rcx, %rax              /* %v30 */
 	movq	%rdx, 56(%rsp)          /* spill .hi */
 	mulq	%r12                    /* rdx=.hi rax=.lo */
-	movq	16(%rsp), %r12          /* reload .lo */
+	movq	16(%rsp), %r12          /* .lo */
 	addq	(%rsp), %r15            /* .lo.. */
 	adcq	8(%rsp), %r12           /* .lo.. */
 	movq	%rbx, (%rsp)            /* spill carry */
-	movq	32(%rsp), %rbx          /* reload .lo */
-	movq	48(%rsp), %rbp          /* reload .lo */
+	movq	32(%rsp), %rbx          /* .lo */
+	movq	48(%rsp), %rbp          /* .lo */
 	adcq	24(%rsp), %rbx          /* .lo.. */
 	adcq	40(%rsp), %rbp          /* .lo.. */
 	adcq	56(%rsp), %rax          /* .lo.. */
 	adcq	$0, %rdx                /* .hi.. */
-	movq	%r13, %rsi
+	movq	%r13, %rsi              /* %v24 */
 	shlq	$33, %rsi               /* %v50 */
 	movq	%rdi, 8(%rsp)           /* spill out */
-	movq	%r13, %rdi
+	movq	%r13, %rdi              /* %v24 */
 	shrq	$31, %rdi               /* %v51 */
 	movq	%r14, 16(%rsp)          /* spill .lo */
-	movq	%r10, %r14
+	movq	%r10, %r14              /* %v26 */
 	shlq	$33, %r14               /* %v52 */
 	movq	%r10, 24(%rsp)          /* spill %v26 */
 	shrq	$31, %r10               /* %v53 */
 	movq	%r13, 32(%rsp)          /* spill %v24 */
-	movq	%r11, %r13
+	movq	%r11, %r13              /* %v27 */
 	shlq	$33, %r13               /* %v54 */
 	movq	%r11, 40(%rsp)          /* spill %v27 */
 	shrq	$31, %r11               /* %v55 */
 	movq	%r11, 48(%rsp)          /* spill %v55 */
-	movq	%r9, %r11
+	movq	%r9, %r11               /* %v28 */
 	shlq	$33, %r11               /* %v56 */
 	movq	%r9, 56(%rsp)           /* spill %v28 */
 	shrq	$31, %r9                /* %v57 */
 	movq	%r9, 64(%rsp)           /* spill %v57 */
-	movq	%r8, %r9
+	movq	%r8, %r9                /* %v29 */
 	shlq	$33, %r9                /* %v58 */
 	movq	%r8, 72(%rsp)           /* spill %v29 */
 	shrq	$31, %r8                /* %v59 */
 	movq	%r8, 80(%rsp)           /* spill %v59 */
-	movq	%rcx, %r8
+	movq	%rcx, %r8               /* %v30 */
 	shlq	$33, %r8                /* %v60 */
 	movq	%rcx, 88(%rsp)          /* spill %v30 */
 	shrq	$31, %rcx               /* %v61 */
@@ -2322,7 +2322,7 @@ SYMBOL(p384_from_bytes):
 	adcq	%r9, %rax               /* .lo.. */
 	adcq	%r8, %rdx               /* .hi.. */
 	movq	%r8, 96(%rsp)           /* spill %v60 */
-	movq	%rcx, %r8
+	movq	%rcx, %r8               /* %v61 */
 	adcq	$0, %r8                 /* %v68 */
 	addq	%rdi, %r12              /* .lo.. */
 	adcq	%r10, %rbx              /* .lo.. */
@@ -2358,10 +2358,10 @@ SYMBOL(p384_from_bytes):
 	adcq	136(%rsp), %rbx         /* .lo.. */
 	adcq	152(%rsp), %rbp         /* .lo.. */
 	movq	%r12, 120(%rsp)         /* spill .lo.. */
-	movq	104(%rsp), %r12         /* reload .lo.. */
+	movq	104(%rsp), %r12         /* .lo.. */
 	adcq	168(%rsp), %r12         /* .lo.. */
 	movq	%r10, 104(%rsp)         /* spill %v53 */
-	movq	112(%rsp), %r10         /* reload .hi.. */
+	movq	112(%rsp), %r10         /* .hi.. */
 	adcq	184(%rsp), %r10         /* .hi.. */
 	adcq	%rax, %r8               /* .lo.. */
 	adcq	$0, %rdx                /* .hi.. */
@@ -2380,7 +2380,7 @@ SYMBOL(p384_from_bytes):
 	adcq	$0, %rcx                /* %v107 */
 	addq	%rdi, %rbp              /* .lo.. */
 	adcq	104(%rsp), %r12         /* .lo.. */
-	movq	16(%rsp), %r11          /* reload .lo */
+	movq	16(%rsp), %r11          /* .lo */
 	adcq	48(%rsp), %r10          /* .hi.. */
 	movq	16(%rsp), %r9           /* .lo */
 	adcq	64(%rsp), %r8           /* .lo.. */
@@ -2392,13 +2392,13 @@ SYMBOL(p384_from_bytes):
 	adcq	56(%rsp), %r8           /* .lo.. */
 	adcq	72(%rsp), %rdx          /* .hi.. */
 	adcq	88(%rsp), %rcx          /* %v119 */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* carry */
 	shlq	$32, %r11               /* .lo<<                q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	movq	%r15, %rsi              /* .lo.. */
 	shldq	$32, %r9, %rsi          /* .lo.high */
 	addq	%r9, %r11               /* .lo.. */
-	adcq	%rsi, %r15
+	adcq	%rsi, %r15              /* .lo.. */
 	addq	%r9, %r15               /* .lo.. */
 	movq	%r11, %r9               /* .lo.. */
 	shlq	$32, %r9                /* .lo..<<              less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -2414,10 +2414,10 @@ SYMBOL(p384_from_bytes):
 	movq	%r15, %rax              /* .lo.. */
 	adcq	%rdi, %rax              /* .lo.. */
 	movq	%rcx, 24(%rsp)          /* spill %v119 */
-	movq	$0, %rcx
+	movq	$0, %rcx                /* start */
 	adcq	$0, %rcx                /* %v133 */
 	cmpq	%r9, %r11
-	movq	120(%rsp), %r9          /* reload .lo.. */
+	movq	120(%rsp), %r9          /* .lo.. */
 	sbbq	%rsi, %r13
 	sbbq	%rdi, %r14              /* .lo.. */
 	sbbq	$0, %rax                /* .lo.. */
@@ -2433,7 +2433,7 @@ SYMBOL(p384_from_bytes):
 	movq	%rbx, %rcx              /* .lo.. */
 	shldq	$32, %r9, %rcx          /* (.lo..).high */
 	addq	%r9, %rax               /* .lo.. */
-	adcq	%rcx, %rbx
+	adcq	%rcx, %rbx              /* .lo.. */
 	addq	%r9, %rbx               /* .lo.. */
 	movq	%rax, %r9               /* .lo.. */
 	shlq	$32, %r9                /* .lo..<<              less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -2448,7 +2448,7 @@ SYMBOL(p384_from_bytes):
 	movq	%rbx, %r14              /* .lo.. */
 	adcq	%rsi, %r14              /* .lo.. */
 	movq	%rdx, 32(%rsp)          /* spill .hi.. */
-	movq	$0, %rdx
+	movq	$0, %rdx                /* start */
 	adcq	$0, %rdx                /* %v156 */
 	cmpq	%r9, %rax
 	sbbq	%rcx, %rdi
@@ -2466,7 +2466,7 @@ SYMBOL(p384_from_bytes):
 	movq	%r12, %rcx              /* .lo.. */
 	shldq	$32, %rbp, %rcx         /* (.lo..).high */
 	addq	%rbp, %r9               /* .lo.. */
-	adcq	%rcx, %r12
+	adcq	%rcx, %r12              /* .lo.. */
 	addq	%rbp, %r12              /* .lo.. */
 	movq	%r9, %rcx               /* .lo.. */
 	shlq	$32, %rcx               /* .lo..<<              less = q + (q << 128) + (q << 96) - (q << 32) */
@@ -2480,7 +2480,7 @@ SYMBOL(p384_from_bytes):
 	adcq	%rdx, %rbp              /* .lo.. */
 	movq	%r12, %r13              /* .lo.. */
 	adcq	%rsi, %r13              /* .lo.. */
-	movq	$0, %r14
+	movq	$0, %r14                /* start */
 	adcq	$0, %r14                /* %v179 */
 	cmpq	%rcx, %r9
 	sbbq	%rdx, %rdi
@@ -2532,7 +2532,7 @@ SYMBOL(p384_from_bytes):
 	adcq	$0, %rax                /* %v212                return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
 	movq	%rdi, 32(%r10)          /*                      def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
 	movq	%rbp, 40(%r10)
-	movl	$1, %r10d
+	movl	$1, %r10d               /* 1 */
 	subq	%rax, %r10              /* %v214                return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
 	movq	%r10, %rax              /* %v214 */
 	addq	$200, %rsp
@@ -2765,13 +2765,13 @@ SYMBOL(p384_is_zero):
 	.cfi_startproc
 	endbr64
 	movq	(%rdi), %rax            /* a[0] */
-	orq	8(%rdi), %rax           /*                      return a.value.is_zero() */
-	orq	16(%rdi), %rax
-	orq	24(%rdi), %rax
-	orq	32(%rdi), %rax
-	orq	40(%rdi), %rax
+	orq	8(%rdi), %rax           /* a[0]..               return a.value.is_zero() */
+	orq	16(%rdi), %rax          /* a[0].. */
+	orq	24(%rdi), %rax          /* a[0].. */
+	orq	32(%rdi), %rax          /* a[0].. */
+	orq	40(%rdi), %rax          /* a[0].. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v14 */
 	ret
 	.cfi_endproc
@@ -2809,14 +2809,14 @@ SYMBOL(p384_equal):
 	sbbq	32(%rsi), %r8           /* a[4].. */
 	sbbq	40(%rsi), %rcx          /* a[5].. */
 	sbbq	%rdx, %rdx              /* %v21 */
-	orq	%r10, %rax
-	orq	%r11, %rax
-	orq	%r9, %rax
-	orq	%r8, %rax
-	orq	%rcx, %rax
-	orq	%rdx, %rax
+	orq	%r10, %rax              /* a[0].. */
+	orq	%r11, %rax              /* a[0].. */
+	orq	%r9, %rax               /* a[0].. */
+	orq	%r8, %rax               /* a[0].. */
+	orq	%rcx, %rax              /* a[0].. */
+	orq	%rdx, %rax              /* a[0].. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v29 */
 	ret
 	.cfi_endproc

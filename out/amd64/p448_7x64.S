@@ -111,22 +111,22 @@ SYMBOL(p448_7x64_mul):
 	movq	%rdi, 8(%rsp)           /* spill out */
 	xorl	%edi, %edi              /* 0 */
 	adcxq	%rbp, %r8               /* a[0]*b[1].lo.. */
-	adcxq	%r11, %rbx
+	adcxq	%r11, %rbx              /* a[0]*b[2].lo.. */
 	adoxq	%rcx, %rbx              /* a[0]*b[2].lo.. */
-	mulxq	16(%rax), %rcx, %r11    /* a[1]*b[2].hi */
-	adcxq	%rcx, %r12
+	mulxq	16(%rax), %rcx, %r11    /* r11=a[1]*b[2].hi rcx=a[1]*b[2].lo */
+	adcxq	%rcx, %r12              /* a[0]*b[3].lo.. */
 	adoxq	%r13, %r12              /* a[0]*b[3].lo.. */
-	mulxq	24(%rax), %rbp, %rcx    /* a[1]*b[3].hi */
-	adcxq	%rbp, %r14
+	mulxq	24(%rax), %rbp, %rcx    /* rcx=a[1]*b[3].hi rbp=a[1]*b[3].lo */
+	adcxq	%rbp, %r14              /* a[0]*b[4].lo.. */
 	adoxq	%r11, %r14              /* a[0]*b[4].lo.. */
-	mulxq	32(%rax), %rbp, %r11    /* a[1]*b[4].hi */
-	adcxq	%rbp, %r15
+	mulxq	32(%rax), %rbp, %r11    /* r11=a[1]*b[4].hi rbp=a[1]*b[4].lo */
+	adcxq	%rbp, %r15              /* a[0]*b[5].lo.. */
 	adoxq	%rcx, %r15              /* a[0]*b[5].lo.. */
-	mulxq	40(%rax), %rbp, %rcx    /* a[1]*b[5].hi */
-	adcxq	%rbp, %r10
+	mulxq	40(%rax), %rbp, %rcx    /* rcx=a[1]*b[5].hi rbp=a[1]*b[5].lo */
+	adcxq	%rbp, %r10              /* a[0]*b[6].lo.. */
 	adoxq	%r11, %r10              /* a[0]*b[6].lo.. */
-	mulxq	48(%rax), %rdx, %r11    /* a[1]*b[6].hi */
-	adcxq	%rdx, %r9
+	mulxq	48(%rax), %rdx, %r11    /* r11=a[1]*b[6].hi rdx=a[1]*b[6].lo */
+	adcxq	%rdx, %r9               /* a[0]*b[6].hi.. */
 	movq	16(%rsi), %rdx          /* a[2] */
 	adoxq	%rcx, %r9               /* a[0]*b[6].hi.. */
 	adcxq	%rdi, %r11              /* a[1]*b[6].hi.. */
@@ -134,127 +134,127 @@ SYMBOL(p448_7x64_mul):
 	adoxq	%rdi, %r11              /* a[1]*b[6].hi.. */
 	xorl	%edi, %edi              /* 0 */
 	adcxq	%rbp, %rbx              /* a[0]*b[2].lo.. */
-	mulxq	8(%rax), %r13, %rbp     /* a[2]*b[1].hi */
-	adcxq	%r13, %r12
+	mulxq	8(%rax), %r13, %rbp     /* rbp=a[2]*b[1].hi r13=a[2]*b[1].lo */
+	adcxq	%r13, %r12              /* a[0]*b[3].lo.. */
 	adoxq	%rcx, %r12              /* a[0]*b[3].lo.. */
-	mulxq	16(%rax), %r13, %rcx    /* a[2]*b[2].hi */
-	adcxq	%r13, %r14
+	mulxq	16(%rax), %r13, %rcx    /* rcx=a[2]*b[2].hi r13=a[2]*b[2].lo */
+	adcxq	%r13, %r14              /* a[0]*b[4].lo.. */
 	adoxq	%rbp, %r14              /* a[0]*b[4].lo.. */
-	mulxq	24(%rax), %r13, %rbp    /* a[2]*b[3].hi */
-	adcxq	%r13, %r15
+	mulxq	24(%rax), %r13, %rbp    /* rbp=a[2]*b[3].hi r13=a[2]*b[3].lo */
+	adcxq	%r13, %r15              /* a[0]*b[5].lo.. */
 	adoxq	%rcx, %r15              /* a[0]*b[5].lo.. */
-	mulxq	32(%rax), %r13, %rcx    /* a[2]*b[4].hi */
-	adcxq	%r13, %r10
+	mulxq	32(%rax), %r13, %rcx    /* rcx=a[2]*b[4].hi r13=a[2]*b[4].lo */
+	adcxq	%r13, %r10              /* a[0]*b[6].lo.. */
 	adoxq	%rbp, %r10              /* a[0]*b[6].lo.. */
-	mulxq	40(%rax), %r13, %rbp    /* a[2]*b[5].hi */
-	adcxq	%r13, %r9
+	mulxq	40(%rax), %r13, %rbp    /* rbp=a[2]*b[5].hi r13=a[2]*b[5].lo */
+	adcxq	%r13, %r9               /* a[0]*b[6].hi.. */
 	adoxq	%rcx, %r9               /* a[0]*b[6].hi.. */
-	mulxq	48(%rax), %rdx, %rcx    /* a[2]*b[6].hi */
-	adcxq	%rdx, %r11
+	mulxq	48(%rax), %rdx, %rcx    /* rcx=a[2]*b[6].hi rdx=a[2]*b[6].lo */
+	adcxq	%rdx, %r11              /* a[1]*b[6].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
 	adoxq	%rbp, %r11              /* a[1]*b[6].hi.. */
-	adcxq	%rdi, %rcx
+	adcxq	%rdi, %rcx              /* a[2]*b[6].hi.. */
 	adoxq	%rdi, %rcx              /* a[2]*b[6].hi.. */
 	mulxq	(%rax), %rbp, %rdi      /* rdi=a[3]*b[0].hi rbp=a[3]*b[0].lo */
 	xorl	%r13d, %r13d            /* 0 */
 	adcxq	%rbp, %r12              /* a[0]*b[3].lo.. */
 	movq	%r12, 16(%rsp)          /* spill a[0]*b[3].lo.. */
-	mulxq	8(%rax), %r12, %rbp     /* a[3]*b[1].hi */
-	adcxq	%r12, %r14
+	mulxq	8(%rax), %r12, %rbp     /* rbp=a[3]*b[1].hi r12=a[3]*b[1].lo */
+	adcxq	%r12, %r14              /* a[0]*b[4].lo.. */
 	adoxq	%rdi, %r14              /* a[0]*b[4].lo.. */
-	mulxq	16(%rax), %r12, %rdi    /* a[3]*b[2].hi */
-	adcxq	%r12, %r15
+	mulxq	16(%rax), %r12, %rdi    /* rdi=a[3]*b[2].hi r12=a[3]*b[2].lo */
+	adcxq	%r12, %r15              /* a[0]*b[5].lo.. */
 	adoxq	%rbp, %r15              /* a[0]*b[5].lo.. */
-	mulxq	24(%rax), %r12, %rbp    /* a[3]*b[3].hi */
-	adcxq	%r12, %r10
+	mulxq	24(%rax), %r12, %rbp    /* rbp=a[3]*b[3].hi r12=a[3]*b[3].lo */
+	adcxq	%r12, %r10              /* a[0]*b[6].lo.. */
 	adoxq	%rdi, %r10              /* a[0]*b[6].lo.. */
-	mulxq	32(%rax), %r12, %rdi    /* a[3]*b[4].hi */
-	adcxq	%r12, %r9
+	mulxq	32(%rax), %r12, %rdi    /* rdi=a[3]*b[4].hi r12=a[3]*b[4].lo */
+	adcxq	%r12, %r9               /* a[0]*b[6].hi.. */
 	adoxq	%rbp, %r9               /* a[0]*b[6].hi.. */
-	mulxq	40(%rax), %r12, %rbp    /* a[3]*b[5].hi */
-	adcxq	%r12, %r11
+	mulxq	40(%rax), %r12, %rbp    /* rbp=a[3]*b[5].hi r12=a[3]*b[5].lo */
+	adcxq	%r12, %r11              /* a[1]*b[6].hi.. */
 	adoxq	%rdi, %r11              /* a[1]*b[6].hi.. */
-	mulxq	48(%rax), %rdx, %rdi    /* a[3]*b[6].hi */
-	adcxq	%rdx, %rcx
+	mulxq	48(%rax), %rdx, %rdi    /* rdi=a[3]*b[6].hi rdx=a[3]*b[6].lo */
+	adcxq	%rdx, %rcx              /* a[2]*b[6].hi.. */
 	movq	32(%rsi), %rdx          /* a[4] */
 	adoxq	%rbp, %rcx              /* a[2]*b[6].hi.. */
-	adcxq	%r13, %rdi
+	adcxq	%r13, %rdi              /* a[3]*b[6].hi.. */
 	adoxq	%r13, %rdi              /* a[3]*b[6].hi.. */
 	xorl	%ebp, %ebp              /* 0 */
-	mulxq	(%rax), %r13, %r12      /* a[4]*b[0].hi */
+	mulxq	(%rax), %r13, %r12      /* r12=a[4]*b[0].hi r13=a[4]*b[0].lo */
 	adcxq	%r13, %r14              /* a[0]*b[4].lo.. */
 	movq	%r14, 24(%rsp)          /* spill a[0]*b[4].lo.. */
-	mulxq	8(%rax), %r14, %r13     /* a[4]*b[1].hi */
-	adcxq	%r14, %r15
+	mulxq	8(%rax), %r14, %r13     /* r13=a[4]*b[1].hi r14=a[4]*b[1].lo */
+	adcxq	%r14, %r15              /* a[0]*b[5].lo.. */
 	adoxq	%r12, %r15              /* a[0]*b[5].lo.. */
-	mulxq	16(%rax), %r14, %r12    /* a[4]*b[2].hi */
-	adcxq	%r14, %r10
+	mulxq	16(%rax), %r14, %r12    /* r12=a[4]*b[2].hi r14=a[4]*b[2].lo */
+	adcxq	%r14, %r10              /* a[0]*b[6].lo.. */
 	adoxq	%r13, %r10              /* a[0]*b[6].lo.. */
-	mulxq	24(%rax), %r14, %r13    /* a[4]*b[3].hi */
-	adcxq	%r14, %r9
+	mulxq	24(%rax), %r14, %r13    /* r13=a[4]*b[3].hi r14=a[4]*b[3].lo */
+	adcxq	%r14, %r9               /* a[0]*b[6].hi.. */
 	adoxq	%r12, %r9               /* a[0]*b[6].hi.. */
-	mulxq	32(%rax), %r14, %r12    /* a[4]*b[4].hi */
-	adcxq	%r14, %r11
+	mulxq	32(%rax), %r14, %r12    /* r12=a[4]*b[4].hi r14=a[4]*b[4].lo */
+	adcxq	%r14, %r11              /* a[1]*b[6].hi.. */
 	adoxq	%r13, %r11              /* a[1]*b[6].hi.. */
-	mulxq	40(%rax), %r14, %r13    /* a[4]*b[5].hi */
-	adcxq	%r14, %rcx
+	mulxq	40(%rax), %r14, %r13    /* r13=a[4]*b[5].hi r14=a[4]*b[5].lo */
+	adcxq	%r14, %rcx              /* a[2]*b[6].hi.. */
 	adoxq	%r12, %rcx              /* a[2]*b[6].hi.. */
-	mulxq	48(%rax), %rdx, %r12    /* a[4]*b[6].hi */
-	adcxq	%rdx, %rdi
+	mulxq	48(%rax), %rdx, %r12    /* r12=a[4]*b[6].hi rdx=a[4]*b[6].lo */
+	adcxq	%rdx, %rdi              /* a[3]*b[6].hi.. */
 	movq	40(%rsi), %rdx          /* a[5] */
 	adoxq	%r13, %rdi              /* a[3]*b[6].hi.. */
-	adcxq	%rbp, %r12
+	adcxq	%rbp, %r12              /* a[4]*b[6].hi.. */
 	adoxq	%rbp, %r12              /* a[4]*b[6].hi.. */
 	xorl	%ebp, %ebp              /* 0 */
-	mulxq	(%rax), %r14, %r13      /* a[5]*b[0].hi */
+	mulxq	(%rax), %r14, %r13      /* r13=a[5]*b[0].hi r14=a[5]*b[0].lo */
 	adcxq	%r14, %r15              /* a[0]*b[5].lo.. */
 	movq	%r15, 32(%rsp)          /* spill a[0]*b[5].lo.. */
-	mulxq	8(%rax), %r15, %r14     /* a[5]*b[1].hi */
-	adcxq	%r15, %r10
+	mulxq	8(%rax), %r15, %r14     /* r14=a[5]*b[1].hi r15=a[5]*b[1].lo */
+	adcxq	%r15, %r10              /* a[0]*b[6].lo.. */
 	adoxq	%r13, %r10              /* a[0]*b[6].lo.. */
-	mulxq	16(%rax), %r15, %r13    /* a[5]*b[2].hi */
-	adcxq	%r15, %r9
+	mulxq	16(%rax), %r15, %r13    /* r13=a[5]*b[2].hi r15=a[5]*b[2].lo */
+	adcxq	%r15, %r9               /* a[0]*b[6].hi.. */
 	adoxq	%r14, %r9               /* a[0]*b[6].hi.. */
-	mulxq	24(%rax), %r15, %r14    /* a[5]*b[3].hi */
-	adcxq	%r15, %r11
+	mulxq	24(%rax), %r15, %r14    /* r14=a[5]*b[3].hi r15=a[5]*b[3].lo */
+	adcxq	%r15, %r11              /* a[1]*b[6].hi.. */
 	adoxq	%r13, %r11              /* a[1]*b[6].hi.. */
-	mulxq	32(%rax), %r15, %r13    /* a[5]*b[4].hi */
-	adcxq	%r15, %rcx
+	mulxq	32(%rax), %r15, %r13    /* r13=a[5]*b[4].hi r15=a[5]*b[4].lo */
+	adcxq	%r15, %rcx              /* a[2]*b[6].hi.. */
 	adoxq	%r14, %rcx              /* a[2]*b[6].hi.. */
-	mulxq	40(%rax), %r15, %r14    /* a[5]*b[5].hi */
-	adcxq	%r15, %rdi
+	mulxq	40(%rax), %r15, %r14    /* r14=a[5]*b[5].hi r15=a[5]*b[5].lo */
+	adcxq	%r15, %rdi              /* a[3]*b[6].hi.. */
 	adoxq	%r13, %rdi              /* a[3]*b[6].hi.. */
-	mulxq	48(%rax), %rdx, %r13    /* a[5]*b[6].hi */
-	adcxq	%rdx, %r12
+	mulxq	48(%rax), %rdx, %r13    /* r13=a[5]*b[6].hi rdx=a[5]*b[6].lo */
+	adcxq	%rdx, %r12              /* a[4]*b[6].hi.. */
 	movq	48(%rsi), %rdx          /* a[6] */
 	adoxq	%r14, %r12              /* a[4]*b[6].hi.. */
-	adcxq	%rbp, %r13
+	adcxq	%rbp, %r13              /* a[5]*b[6].hi.. */
 	adoxq	%rbp, %r13              /* a[5]*b[6].hi.. */
 	xorl	%ebp, %ebp              /* 0 */
-	mulxq	(%rax), %r15, %r14      /* a[6]*b[0].hi */
+	mulxq	(%rax), %r15, %r14      /* r14=a[6]*b[0].hi r15=a[6]*b[0].lo */
 	adcxq	%r15, %r10              /* a[0]*b[6].lo.. */
-	mulxq	8(%rax), %r15, %rsi     /* a[6]*b[1].hi */
-	adcxq	%r15, %r9
+	mulxq	8(%rax), %r15, %rsi     /* rsi=a[6]*b[1].hi r15=a[6]*b[1].lo */
+	adcxq	%r15, %r9               /* a[0]*b[6].hi.. */
 	adoxq	%r14, %r9               /* a[0]*b[6].hi.. */
-	mulxq	16(%rax), %r15, %r14    /* a[6]*b[2].hi */
-	adcxq	%r15, %r11
+	mulxq	16(%rax), %r15, %r14    /* r14=a[6]*b[2].hi r15=a[6]*b[2].lo */
+	adcxq	%r15, %r11              /* a[1]*b[6].hi.. */
 	adoxq	%rsi, %r11              /* a[1]*b[6].hi.. */
-	mulxq	24(%rax), %r15, %rsi    /* a[6]*b[3].hi */
-	adcxq	%r15, %rcx
+	mulxq	24(%rax), %r15, %rsi    /* rsi=a[6]*b[3].hi r15=a[6]*b[3].lo */
+	adcxq	%r15, %rcx              /* a[2]*b[6].hi.. */
 	adoxq	%r14, %rcx              /* a[2]*b[6].hi.. */
-	mulxq	32(%rax), %r15, %r14    /* a[6]*b[4].hi */
-	adcxq	%r15, %rdi
+	mulxq	32(%rax), %r15, %r14    /* r14=a[6]*b[4].hi r15=a[6]*b[4].lo */
+	adcxq	%r15, %rdi              /* a[3]*b[6].hi.. */
 	adoxq	%rsi, %rdi              /* a[3]*b[6].hi.. */
-	mulxq	40(%rax), %r15, %rsi    /* a[6]*b[5].hi */
-	adcxq	%r15, %r12
+	mulxq	40(%rax), %r15, %rsi    /* rsi=a[6]*b[5].hi r15=a[6]*b[5].lo */
+	adcxq	%r15, %r12              /* a[4]*b[6].hi.. */
 	adoxq	%r14, %r12              /* a[4]*b[6].hi.. */
-	mulxq	48(%rax), %r14, %rdx    /* a[6]*b[6].hi */
-	movq	(%rsp), %rax            /* reload a[0]*b[0].lo */
-	adcxq	%r14, %r13
-	movq	16(%rsp), %r14          /* reload a[0]*b[3].lo.. */
-	movq	24(%rsp), %r15          /* reload a[0]*b[4].lo.. */
+	mulxq	48(%rax), %r14, %rdx    /* rdx=a[6]*b[6].hi r14=a[6]*b[6].lo */
+	movq	(%rsp), %rax            /* a[0]*b[0].lo */
+	adcxq	%r14, %r13              /* a[5]*b[6].hi.. */
+	movq	16(%rsp), %r14          /* a[0]*b[3].lo.. */
+	movq	24(%rsp), %r15          /* a[0]*b[4].lo.. */
 	adoxq	%rsi, %r13              /* a[5]*b[6].hi.. */
-	adcxq	%rbp, %rdx
+	adcxq	%rbp, %rdx              /* a[6]*b[6].hi.. */
 	adoxq	%rbp, %rdx              /* a[6]*b[6].hi.. */
 	addq	%r9, %rax               /* a[0]*b[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
 	adcq	%r11, %r8               /* a[0]*b[1].lo.. */
@@ -266,7 +266,7 @@ SYMBOL(p448_7x64_mul):
 	adcq	%r13, 32(%rsp)
 	adcq	%rdx, %r10              /* a[0]*b[6].lo.. */
 	movq	%r10, (%rsp)            /* spill a[0]*b[6].lo.. */
-	movq	$0, %r10
+	movq	$0, %r10                /* start */
 	adcq	$0, %r10                /* carry */
 	movq	%rdx, 16(%rsp)          /* spill a[6]*b[6].hi.. */
 	shldq	$32, %r13, %rdx         /* (a[5]*b[6].hi..).high upper = high.split(224)[1] */
@@ -274,7 +274,7 @@ SYMBOL(p448_7x64_mul):
 	shldq	$32, %r12, %r13         /* (a[4]*b[6].hi..).high */
 	movq	%r12, 40(%rsp)          /* spill a[4]*b[6].hi.. */
 	shldq	$32, %rdi, %r12         /* (a[3]*b[6].hi..).high */
-	shlxq	%rsi, %r9, %rsi         /*                      return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	shlxq	%rsi, %r9, %rsi         /* a[0]*b[6].hi..<<     return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
 	addq	%rsi, %rbp              /* (a[6]*b[6].hi..).high.. */
 	shrdq	$32, %r11, %r9          /* (a[0]*b[6].hi..).high */
 	shrdq	$32, %rcx, %r11         /* (a[1]*b[6].hi..).high */
@@ -287,15 +287,15 @@ SYMBOL(p448_7x64_mul):
 	adcq	32(%rsp), %r11          /* a[0]*b[5].lo.. */
 	adcq	(%rsp), %rcx            /* a[0]*b[6].lo.. */
 	adcq	$0, %r10                /* %v245 */
-	movabsq	$0xffffffff00000000, %r9
-	andq	%r9, %rdi
+	movabsq	$0xffffffff00000000, %r9 /* 0xffffffff00000000 */
+	andq	%r9, %rdi               /* (a[3]*b[6].hi..).low */
 	addq	%rdi, %r14              /* a[0]*b[3].lo.. */
 	adcq	40(%rsp), %r15          /* a[0]*b[4].lo.. */
 	adcq	24(%rsp), %r11          /* a[0]*b[5].lo.. */
 	adcq	16(%rsp), %rcx          /* a[0]*b[6].lo.. */
-	adcq	$0, %r10
+	adcq	$0, %r10                /* %v252 */
 	addq	$1, %r10                /* %v253                q = q + 1 */
-	movl	$32, %r9d
+	movl	$32, %r9d               /* 0x20 */
 	shlxq	%r9, %r10, %r9          /* %v254                more, carry = (rest + (q + (q << 224))).split(448) */
 	addq	%r10, %rax              /* a[0]*b[0].lo.. */
 	adcq	$0, %r8                 /* a[0]*b[1].lo.. */
@@ -308,7 +308,7 @@ SYMBOL(p448_7x64_mul):
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%r9, %r9                /* %v262 */
 	adcq	$0, %r10                /* %v263 */
-	movabsq	$0x100000000, %rdx
+	movabsq	$0x100000000, %rdx      /* 0x100000000 */
 	andq	%rdx, %r9               /* %v265 */
 	subq	%r10, %rax              /* a[0]*b[0].lo.. */
 	movq	8(%rsp), %r10           /* out */
@@ -437,10 +437,10 @@ SYMBOL(p448_7x64_sqr):
 	adcq	$0, %rcx                /* a[4]*a[6].hi.. */
 	addq	%rdi, %r13              /* a[0]*a[2].lo.. */
 	movq	%rcx, 8(%rsp)           /* spill a[4]*a[6].hi.. */
-	mulxq	24(%rsi), %rcx, %rdi    /* a[0]*a[3].hi */
+	mulxq	24(%rsi), %rcx, %rdi    /* rdi=a[0]*a[3].hi rcx=a[0]*a[3].lo */
 	adcq	%rcx, %rbp              /* a[1]*a[2].lo.. */
 	adcq	%rdi, %rbx              /* a[1]*a[3].lo.. */
-	mulxq	40(%rsi), %rdi, %rcx    /* a[0]*a[5].hi */
+	mulxq	40(%rsi), %rdi, %rcx    /* rcx=a[0]*a[5].hi rdi=a[0]*a[5].lo */
 	movq	48(%rsi), %rdx          /* a[6] */
 	adcq	%rdi, %r9               /* a[2]*a[3].lo.. */
 	movq	%r11, 16(%rsp)          /* spill a[4]*a[5].hi.. */
@@ -452,7 +452,7 @@ SYMBOL(p448_7x64_sqr):
 	mulxq	40(%rsi), %rdx, %r11    /* r11=a[5]*a[6].hi rdx=a[5]*a[6].lo */
 	adcq	%rdi, %r8               /* a[3]*a[4].hi.. */
 	adcq	%r10, %r12              /* a[3]*a[5].hi.. */
-	movq	24(%rsp), %r10          /* reload a[2]*a[4].lo.. */
+	movq	24(%rsp), %r10          /* a[2]*a[4].lo.. */
 	adcq	16(%rsp), %rcx          /* a[4]*a[5].hi.. */
 	adcq	8(%rsp), %rdx           /* a[4]*a[6].hi.. */
 	adcq	$0, %r11                /* a[5]*a[6].hi.. */
@@ -468,16 +468,16 @@ SYMBOL(p448_7x64_sqr):
 	adcq	%rcx, %rcx              /* a[4]*a[5].hi.. */
 	adcq	%rdx, %rdx              /* a[4]*a[6].hi.. */
 	adcq	%r11, %r11              /* a[5]*a[6].hi.. */
-	movq	$0, %rdi
+	movq	$0, %rdi                /* start */
 	adcq	$0, %rdi                /* %v99 */
 	movq	%rdx, 8(%rsp)           /* spill a[4]*a[6].hi.. */
 	movq	(%rsi), %rdx            /* a[0] */
 	movq	%rdi, 16(%rsp)          /* spill %v99 */
-	mulxq	%rdx, %rdi, %rdx        /* a[0]*a[0].lo */
+	mulxq	%rdx, %rdi, %rdx        /* rdx=a[0]*a[0].hi rdi=a[0]*a[0].lo */
 	addq	%rdx, %r14              /* a[0]*a[1].lo.. */
 	movq	8(%rsi), %rdx           /* a[1] */
 	movq	%r14, 24(%rsp)          /* spill a[0]*a[1].lo.. */
-	mulxq	%rdx, %r14, %rdx        /* a[1]*a[1].hi */
+	mulxq	%rdx, %r14, %rdx        /* rdx=a[1]*a[1].hi r14=a[1]*a[1].lo */
 	adcq	%r14, %r13              /* a[0]*a[2].lo.. */
 	movq	%rdx, %r14              /* a[1]*a[1].hi */
 	movq	16(%rsi), %rdx          /* a[2] */
@@ -506,11 +506,11 @@ SYMBOL(p448_7x64_sqr):
 	adcq	%rbx, %r8               /* a[3]*a[4].hi.. */
 	adcq	%r14, %r12              /* a[3]*a[5].hi.. */
 	adcq	%r9, %rcx               /* a[4]*a[5].hi.. */
-	movq	24(%rsp), %r9           /* reload a[0]*a[1].lo.. */
+	movq	24(%rsp), %r9           /* a[0]*a[1].lo.. */
 	adcq	8(%rsp), %rbp           /* a[4]*a[6].hi.. */
 	adcq	%rsi, %r11              /* a[5]*a[6].hi.. */
-	movq	32(%rsp), %rsi          /* reload a[0]*a[2].lo.. */
-	movq	40(%rsp), %r14          /* reload a[1]*a[2].lo.. */
+	movq	32(%rsp), %rsi          /* a[0]*a[2].lo.. */
+	movq	40(%rsp), %r14          /* a[1]*a[2].lo.. */
 	adcq	16(%rsp), %rdx          /* a[6]*a[6].hi.. */
 	addq	%rax, %rdi              /* a[0]*a[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
 	adcq	%r8, %r9                /* a[0]*a[1].lo.. */
@@ -522,7 +522,7 @@ SYMBOL(p448_7x64_sqr):
 	adcq	%r11, 56(%rsp)
 	adcq	%rdx, %r10              /* a[2]*a[4].lo.. */
 	movq	%r10, 8(%rsp)           /* spill a[2]*a[4].lo.. */
-	movq	$0, %r10
+	movq	$0, %r10                /* start */
 	adcq	$0, %r10                /* carry */
 	movq	%rdx, 16(%rsp)          /* spill a[6]*a[6].hi.. */
 	shldq	$32, %r11, %rdx         /* (a[5]*a[6].hi..).high upper = high.split(224)[1] */
@@ -530,7 +530,7 @@ SYMBOL(p448_7x64_sqr):
 	shldq	$32, %rbp, %r11         /* (a[4]*a[6].hi..).high */
 	movq	%rbp, 32(%rsp)          /* spill a[4]*a[6].hi.. */
 	shldq	$32, %rcx, %rbp         /* (a[4]*a[5].hi..).high */
-	shlxq	%rbx, %rax, %rbx        /*                      return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	shlxq	%rbx, %rax, %rbx        /* a[2]*a[4].hi..<<     return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
 	addq	%rbx, %r13              /* (a[6]*a[6].hi..).high.. */
 	shrdq	$32, %r8, %rax          /* (a[2]*a[4].hi..).high */
 	shrdq	$32, %r12, %r8          /* (a[3]*a[4].hi..).high */
@@ -543,15 +543,15 @@ SYMBOL(p448_7x64_sqr):
 	adcq	56(%rsp), %r8           /* a[2]*a[3].lo.. */
 	adcq	8(%rsp), %r12           /* a[2]*a[4].lo.. */
 	adcq	$0, %r10                /* %v154 */
-	movabsq	$0xffffffff00000000, %r11
-	andq	%r11, %rcx
+	movabsq	$0xffffffff00000000, %r11 /* 0xffffffff00000000 */
+	andq	%r11, %rcx              /* (a[4]*a[5].hi..).low */
 	addq	%rcx, %r14              /* a[1]*a[2].lo.. */
 	adcq	32(%rsp), %rax          /* a[1]*a[3].lo.. */
 	adcq	24(%rsp), %r8           /* a[2]*a[3].lo.. */
 	adcq	16(%rsp), %r12          /* a[2]*a[4].lo.. */
-	adcq	$0, %r10
+	adcq	$0, %r10                /* %v161 */
 	addq	$1, %r10                /* %v162                q = q + 1 */
-	movl	$32, %r11d
+	movl	$32, %r11d              /* 0x20 */
 	shlxq	%r11, %r10, %r11        /* %v163                more, carry = (rest + (q + (q << 224))).split(448) */
 	addq	%r10, %rdi              /* a[0]*a[0].lo.. */
 	adcq	$0, %r9                 /* a[0]*a[1].lo.. */
@@ -564,7 +564,7 @@ SYMBOL(p448_7x64_sqr):
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%r11, %r11              /* %v171 */
 	adcq	$0, %r10                /* %v172 */
-	movabsq	$0x100000000, %rcx
+	movabsq	$0x100000000, %rcx      /* 0x100000000 */
 	andq	%rcx, %r11              /* %v174 */
 	subq	%r10, %rdi              /* a[0]*a[0].lo.. */
 	movq	(%rsp), %r10            /* out */
@@ -786,7 +786,7 @@ LOCAL(square_n_loop3):
 	adcq	40(%rsp), %rdi          /* s2*s3.lo.. */
 	adcq	%r15, %r10              /* s2*s4.lo.. */
 	adcq	%r11, %rax              /* s2*s4.hi.. */
-	movq	96(%rsp), %r11          /* reload s4*s5.hi.. */
+	movq	96(%rsp), %r11          /* s4*s5.hi.. */
 	adcq	112(%rsp), %rbx         /* s3*s4.hi.. */
 	adcq	104(%rsp), %r8          /* s3*s5.hi.. */
 	adcq	120(%rsp), %r11         /* s4*s5.hi.. */
@@ -804,33 +804,33 @@ LOCAL(square_n_loop3):
 	adcq	%r11, %r11              /* s4*s5.hi.. */
 	adcq	%r14, %r14              /* s4*s6.hi.. */
 	adcq	%rdx, %rdx              /* s5*s6.hi.. */
-	movq	$0, %r12
+	movq	$0, %r12                /* start */
 	adcq	$0, %r12                /* %v107 */
 	movq	%rdx, %r13              /* s5*s6.hi.. */
-	movq	8(%rsp), %rdx           /* reload s0 */
+	movq	8(%rsp), %rdx           /* s0 */
 	mulxq	%rdx, %rdx, %r15        /* r15=s0*s0.hi rdx=s0*s0.lo */
 	movq	%rdx, 40(%rsp)          /* spill s0*s0.lo */
-	movq	16(%rsp), %rdx          /* reload s1 */
+	movq	16(%rsp), %rdx          /* s1 */
 	movq	%r12, 64(%rsp)          /* spill %v107 */
 	mulxq	%rdx, %r12, %rdx        /* rdx=s1*s1.hi r12=s1*s1.lo */
 	movq	%rdx, 80(%rsp)          /* spill s1*s1.hi */
-	movq	72(%rsp), %rdx          /* reload s2 */
+	movq	72(%rsp), %rdx          /* s2 */
 	movq	%r13, 72(%rsp)          /* spill s5*s6.hi.. */
 	mulxq	%rdx, %r13, %rdx        /* rdx=s2*s2.hi r13=s2*s2.lo */
 	movq	%rdx, 96(%rsp)          /* spill s2*s2.hi */
-	movq	48(%rsp), %rdx          /* reload s3 */
+	movq	48(%rsp), %rdx          /* s3 */
 	movq	%r14, 48(%rsp)          /* spill s4*s6.hi.. */
 	mulxq	%rdx, %r14, %rdx        /* rdx=s3*s3.hi r14=s3*s3.lo */
 	movq	%rdx, 104(%rsp)         /* spill s3*s3.hi */
-	movq	88(%rsp), %rdx          /* reload s4 */
+	movq	88(%rsp), %rdx          /* s4 */
 	movq	%r11, 88(%rsp)          /* spill s4*s5.hi.. */
 	mulxq	%rdx, %r11, %rdx        /* rdx=s4*s4.hi r11=s4*s4.lo */
 	movq	%rdx, 112(%rsp)         /* spill s4*s4.hi */
-	movq	56(%rsp), %rdx          /* reload s5 */
+	movq	56(%rsp), %rdx          /* s5 */
 	movq	%r8, 56(%rsp)           /* spill s3*s5.hi.. */
 	mulxq	%rdx, %r8, %rdx         /* rdx=s5*s5.hi r8=s5*s5.lo */
 	movq	%rdx, 120(%rsp)         /* spill s5*s5.hi */
-	movq	24(%rsp), %rdx          /* reload s6 */
+	movq	24(%rsp), %rdx          /* s6 */
 	movq	%r8, 128(%rsp)          /* spill s5*s5.lo */
 	mulxq	%rdx, %r8, %rdx         /* rdx=s6*s6.hi r8=s6*s6.lo */
 	addq	%r15, %rsi              /* s0*s1.lo.. */
@@ -841,10 +841,10 @@ LOCAL(square_n_loop3):
 	adcq	%r14, %r10              /* s2*s4.lo.. */
 	adcq	104(%rsp), %rax         /* s2*s4.hi.. */
 	adcq	%r11, %rbx              /* s3*s4.hi.. */
-	movq	56(%rsp), %r11          /* reload s3*s5.hi.. */
-	movq	88(%rsp), %r12          /* reload s4*s5.hi.. */
-	movq	48(%rsp), %r13          /* reload s4*s6.hi.. */
-	movq	40(%rsp), %r14          /* reload s0*s0.lo */
+	movq	56(%rsp), %r11          /* s3*s5.hi.. */
+	movq	88(%rsp), %r12          /* s4*s5.hi.. */
+	movq	48(%rsp), %r13          /* s4*s6.hi.. */
+	movq	40(%rsp), %r14          /* s0*s0.lo */
 	adcq	112(%rsp), %r11         /* s3*s5.hi.. */
 	adcq	128(%rsp), %r12         /* s4*s5.hi.. */
 	adcq	120(%rsp), %r13         /* s4*s6.hi.. */
@@ -861,7 +861,7 @@ LOCAL(square_n_loop3):
 	movq	%r10, 40(%rsp)          /* spill s2*s4.lo.. */
 	shrxq	%r15, %rdx, %r10        /* (s6*s6.hi..).high    upper = high.split(224)[1] */
 	movq	%rdi, 48(%rsp)          /* spill s2*s3.lo.. */
-	movq	$0, %rdi                /*                      return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	movq	$0, %rdi                /* start                return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
 	adcq	$0, %rdi                /* carry */
 	movq	%rdx, 56(%rsp)          /* spill s6*s6.hi.. */
 	shldq	$32, %r8, %rdx          /* (s5*s6.hi..).high    upper = high.split(224)[1] */
@@ -883,12 +883,12 @@ LOCAL(square_n_loop3):
 	adcq	40(%rsp), %r11          /* s2*s4.lo.. */
 	adcq	$0, %rdi                /* %v162 */
 	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
-	andq	%rax, %r12
+	andq	%rax, %r12              /* (s4*s5.hi..).low */
 	addq	%r12, %r9               /* s1*s2.lo.. */
 	adcq	72(%rsp), %rbp          /* s1*s3.lo.. */
 	adcq	64(%rsp), %rbx          /* s2*s3.lo.. */
 	adcq	56(%rsp), %r11          /* s2*s4.lo.. */
-	adcq	$0, %rdi
+	adcq	$0, %rdi                /* %v169 */
 	addq	$1, %rdi                /* %v170                q = q + 1 */
 	movl	$32, %r10d              /* 0x20 */
 	shlxq	%r10, %rdi, %r8         /* %v171                more, carry = (rest + (q + (q << 224))).split(448) */
@@ -901,7 +901,7 @@ LOCAL(square_n_loop3):
 	adcq	$0, %r11                /* s2*s4.lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%r8, %r8                /* %v179 */
-	movq	$0, %rdx
+	movq	$0, %rdx                /* start */
 	adcq	$0, %rdx                /* %v180 */
 	movabsq	$0x100000000, %rdi      /* 0x100000000 */
 	andq	%rdi, %r8               /* %v182 */
@@ -928,7 +928,7 @@ LOCAL(square_n_none):
 	subq	$-1, %rax               /* a[0]..               return a.value.reduce_once(P) */
 	sbbq	$-1, %r10               /* a[1].. */
 	sbbq	$-1, %r11               /* a[2].. */
-	movabsq	$0xfffffffeffffffff, %rdx
+	movabsq	$0xfffffffeffffffff, %rdx /* 0xfffffffeffffffff */
 	sbbq	%rdx, %r9               /* a[3].. */
 	sbbq	$-1, %r8                /* a[4].. */
 	sbbq	$-1, %rcx               /* a[5].. */
@@ -1002,21 +1002,21 @@ SYMBOL(p448_7x64_mul_small):
 	.cfi_def_cfa_offset 24
 	.cfi_offset %rbp, -24
 	mulxq	(%rsi), %r10, %rax      /* rax=c*a[0].hi r10=c*a[0].lo return settled(c * a.value) */
-	mulxq	8(%rsi), %r9, %r11      /* c*a[1].hi */
+	mulxq	8(%rsi), %r9, %r11      /* r11=c*a[1].hi r9=c*a[1].lo */
 	addq	%rax, %r9               /* c*a[1].lo.. */
-	mulxq	16(%rsi), %r8, %rax     /* c*a[2].hi */
+	mulxq	16(%rsi), %r8, %rax     /* rax=c*a[2].hi r8=c*a[2].lo */
 	adcq	%r11, %r8               /* c*a[2].lo.. */
-	mulxq	24(%rsi), %rcx, %r11    /* c*a[3].hi */
+	mulxq	24(%rsi), %rcx, %r11    /* r11=c*a[3].hi rcx=c*a[3].lo */
 	adcq	%rax, %rcx              /* c*a[3].lo.. */
-	mulxq	32(%rsi), %rbx, %rax    /* c*a[4].hi */
+	mulxq	32(%rsi), %rbx, %rax    /* rax=c*a[4].hi rbx=c*a[4].lo */
 	adcq	%r11, %rbx              /* c*a[4].lo.. */
-	mulxq	40(%rsi), %rbp, %r11    /* c*a[5].hi */
+	mulxq	40(%rsi), %rbp, %r11    /* r11=c*a[5].hi rbp=c*a[5].lo */
 	adcq	%rax, %rbp              /* c*a[5].lo.. */
-	mulxq	48(%rsi), %rdx, %rax    /* c*a[6].hi */
+	mulxq	48(%rsi), %rdx, %rax    /* rax=c*a[6].hi rdx=c*a[6].lo */
 	adcq	%r11, %rdx              /* c*a[6].lo.. */
-	adcq	$0, %rax
+	adcq	$0, %rax                /* c*a[6].hi.. */
 	addq	$1, %rax                /* c*a[6].hi..          q = q + 1 */
-	movl	$32, %r11d
+	movl	$32, %r11d              /* 0x20 */
 	shlxq	%r11, %rax, %r11        /* c*a[6].hi..<<        more, carry = (rest + (q + (q << 224))).split(448) */
 	addq	%rax, %r10              /* c*a[0].lo.. */
 	adcq	$0, %r9                 /* c*a[1].lo.. */
@@ -1027,9 +1027,9 @@ SYMBOL(p448_7x64_mul_small):
 	adcq	$0, %rdx                /* c*a[6].lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%rax, %rax              /* %v42 */
-	movq	$0, %r11
+	movq	$0, %r11                /* start */
 	adcq	$0, %r11                /* %v43 */
-	movabsq	$0x100000000, %rsi
+	movabsq	$0x100000000, %rsi      /* 0x100000000 */
 	andq	%rsi, %rax              /* %v45 */
 	subq	%r11, %r10              /* c*a[0].lo.. */
 	sbbq	$0, %r9                 /* c*a[1].lo.. */
@@ -1095,9 +1095,9 @@ SYMBOL(p448_7x64_add):
 	adcq	32(%rdx), %r8           /* a[4].. */
 	adcq	40(%rdx), %rcx          /* a[5].. */
 	adcq	48(%rdx), %rbx          /* a[6].. */
-	movl	$1, %edx
+	movl	$1, %edx                /* 1 */
 	adcq	$0, %rdx                /* %v25                 q = q + 1 */
-	movl	$32, %esi
+	movl	$32, %esi               /* 0x20 */
 	shlxq	%rsi, %rdx, %rsi        /* %v27                 more, carry = (rest + (q + (q << 224))).split(448) */
 	addq	%rdx, %rax              /* a[0].. */
 	adcq	$0, %r10                /* a[1].. */
@@ -1108,9 +1108,9 @@ SYMBOL(p448_7x64_add):
 	adcq	$0, %rbx                /* a[6].. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%rdx, %rdx              /* %v36 */
-	movq	$0, %rsi
+	movq	$0, %rsi                /* start */
 	adcq	$0, %rsi                /* %v37 */
-	movabsq	$0x100000000, %rbp
+	movabsq	$0x100000000, %rbp      /* 0x100000000 */
 	andq	%rbp, %rdx              /* %v39 */
 	subq	%rsi, %rax              /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
@@ -1180,14 +1180,14 @@ SYMBOL(p448_7x64_sub):
 	addq	$-2, %rax               /* a[0].. */
 	adcq	$-1, %r10               /* a[1].. */
 	adcq	$-1, %r11               /* a[2].. */
-	movabsq	$0xfffffffdffffffff, %rsi
+	movabsq	$0xfffffffdffffffff, %rsi /* 0xfffffffdffffffff */
 	adcq	%rsi, %r9               /* a[3].. */
 	adcq	$-1, %r8                /* a[4].. */
 	adcq	$-1, %rcx               /* a[5].. */
 	adcq	$-1, %rbx               /* a[6].. */
-	adcq	$1, %rdx
+	adcq	$1, %rdx                /* %v34 */
 	addq	$1, %rdx                /* %v35                 q = q + 1 */
-	movl	$32, %esi
+	movl	$32, %esi               /* 0x20 */
 	shlxq	%rsi, %rdx, %rsi        /* %v36                 more, carry = (rest + (q + (q << 224))).split(448) */
 	addq	%rdx, %rax              /* a[0].. */
 	adcq	$0, %r10                /* a[1].. */
@@ -1198,9 +1198,9 @@ SYMBOL(p448_7x64_sub):
 	adcq	$0, %rbx                /* a[6].. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%rdx, %rdx              /* %v45 */
-	movq	$0, %rsi
+	movq	$0, %rsi                /* start */
 	adcq	$0, %rsi                /* %v46 */
-	movabsq	$0x100000000, %rbp
+	movabsq	$0x100000000, %rbp      /* 0x100000000 */
 	andq	%rbp, %rdx              /* %v48 */
 	subq	%rsi, %rax              /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
@@ -1252,24 +1252,24 @@ SYMBOL(p448_7x64_neg):
 	pushq	%rbp                    /* save */
 	.cfi_def_cfa_offset 24
 	.cfi_offset %rbp, -24
-	movq	$-2, %rax
+	movq	$-2, %rax               /* 0xfffffffffffffffe */
 	subq	(%rsi), %rax            /* a[0]..               return settled(2 * P - a.value) */
-	movq	$-1, %r10
+	movq	$-1, %r10               /* 0xffffffffffffffff */
 	sbbq	8(%rsi), %r10           /* a[1].. */
-	movq	$-1, %r11
+	movq	$-1, %r11               /* 0xffffffffffffffff */
 	sbbq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0xfffffffdffffffff, %r9
+	movabsq	$0xfffffffdffffffff, %r9 /* 0xfffffffdffffffff */
 	sbbq	24(%rsi), %r9           /* a[3].. */
-	movq	$-1, %r8
+	movq	$-1, %r8                /* 0xffffffffffffffff */
 	sbbq	32(%rsi), %r8           /* a[4].. */
-	movq	$-1, %rcx
+	movq	$-1, %rcx               /* 0xffffffffffffffff */
 	sbbq	40(%rsi), %rcx          /* a[5].. */
-	movq	$-1, %rdx
+	movq	$-1, %rdx               /* 0xffffffffffffffff */
 	sbbq	48(%rsi), %rdx          /* a[6].. */
-	movl	$1, %esi
-	sbbq	$0, %rsi
+	movl	$1, %esi                /* 1 */
+	sbbq	$0, %rsi                /* %v20 */
 	addq	$1, %rsi                /* %v22                 q = q + 1 */
-	movl	$32, %ebx
+	movl	$32, %ebx               /* 0x20 */
 	shlxq	%rbx, %rsi, %rbx        /* %v23                 more, carry = (rest + (q + (q << 224))).split(448) */
 	addq	%rsi, %rax              /* a[0].. */
 	adcq	$0, %r10                /* a[1].. */
@@ -1280,9 +1280,9 @@ SYMBOL(p448_7x64_neg):
 	adcq	$0, %rdx                /* a[6].. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%rsi, %rsi              /* %v32 */
-	movq	$0, %rbx
+	movq	$0, %rbx                /* start */
 	adcq	$0, %rbx                /* %v33 */
-	movabsq	$0x100000000, %rbp
+	movabsq	$0x100000000, %rbp      /* 0x100000000 */
 	andq	%rbp, %rsi              /* %v35 */
 	subq	%rbx, %rax              /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
@@ -1413,9 +1413,9 @@ SYMBOL(p448_7x64_from_bytes):
 	cmovncq	%rax, %rcx              /* %v22 */
 	cmovncq	%rax, %rdx              /* %v23 */
 	cmovncq	%rax, %rbx              /* %v24 */
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v25 */
-	movl	$1, %esi
+	movl	$1, %esi                /* 1 */
 	subq	%rax, %rsi              /* %v27 */
 	movq	%r10, (%rdi)            /*                      def from_bytes(s: Bytes(56, "little")) -> tuple[canonical, Bit]: */
 	movq	%r11, 8(%rdi)
@@ -1731,14 +1731,14 @@ SYMBOL(p448_7x64_swap):
 	movq	%r15, 40(%rdi)
 	movq	%r13, 48(%rdi)
 	movq	%rax, (%rsi)
-	movq	8(%rsp), %rax           /* reload %v32 */
+	movq	8(%rsp), %rax           /* %v32 */
 	movq	%r11, 8(%rsi)
 	movq	%rdx, 16(%rsi)
 	movq	%rbp, 24(%rsi)
 	movq	%rax, 32(%rsi)
-	movq	(%rsp), %rax            /* reload %v33 */
+	movq	(%rsp), %rax            /* %v33 */
 	movq	%rax, 40(%rsi)
-	movq	16(%rsp), %rax          /* reload %v34 */
+	movq	16(%rsp), %rax          /* %v34 */
 	movq	%rax, 48(%rsi)
 	addq	$24, %rsp
 	.cfi_def_cfa_offset 56
@@ -1805,14 +1805,14 @@ SYMBOL(p448_7x64_is_zero):
 	cmovcq	32(%rdi), %r9           /* %v21 */
 	cmovcq	40(%rdi), %rcx          /* %v22 */
 	cmovcq	48(%rdi), %rdx          /* %v23 */
-	orq	%r10, %rax
-	orq	%r11, %rax
-	orq	%r8, %rax
-	orq	%r9, %rax
-	orq	%rcx, %rax
-	orq	%rdx, %rax
+	orq	%r10, %rax              /* %v24 */
+	orq	%r11, %rax              /* %v25 */
+	orq	%r8, %rax               /* %v26 */
+	orq	%r9, %rax               /* %v27 */
+	orq	%rcx, %rax              /* %v28 */
+	orq	%rdx, %rax              /* %v29 */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v31 */
 	ret
 	.cfi_endproc
@@ -1906,15 +1906,15 @@ SYMBOL(p448_7x64_equal):
 	sbbq	%r14, %rdx              /* %v51 */
 	sbbq	%r15, %rbx              /* %v52 */
 	sbbq	%r9, %r9                /* %v53 */
-	orq	%r10, %rax
-	orq	%r11, %rax
-	orq	%r8, %rax
-	orq	%rcx, %rax
-	orq	%rdx, %rax
-	orq	%rbx, %rax
-	orq	%r9, %rax
+	orq	%r10, %rax              /* %v54 */
+	orq	%r11, %rax              /* %v55 */
+	orq	%r8, %rax               /* %v56 */
+	orq	%rcx, %rax              /* %v57 */
+	orq	%rdx, %rax              /* %v58 */
+	orq	%rbx, %rax              /* %v59 */
+	orq	%r9, %rax               /* %v60 */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v62 */
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -1984,27 +1984,27 @@ SYMBOL(p448_7x64_absolute):
 	cmovcq	32(%rsi), %rcx          /* %v22 */
 	cmovcq	40(%rsi), %rdx          /* %v23 */
 	cmovcq	48(%rsi), %rbx          /* %v24 */
-	movq	$-1, %rsi
+	movq	$-1, %rsi               /* 0xffffffffffffffff */
 	subq	%rax, %rsi              /* %v25                 return pick(x.split(1)[0], P - x, x) */
 	movq	%rsi, (%rsp)            /* spill %v25 */
-	movq	$-1, %rsi
+	movq	$-1, %rsi               /* 0xffffffffffffffff */
 	sbbq	%r10, %rsi              /* %v27 */
 	movq	%rsi, 8(%rsp)           /* spill %v27 */
-	movq	$-1, %rsi
+	movq	$-1, %rsi               /* 0xffffffffffffffff */
 	sbbq	%r11, %rsi              /* %v28 */
 	sbbq	%r8, %r9                /* %v29 */
 	movq	%r9, 16(%rsp)           /* spill %v29 */
-	movq	$-1, %r9
+	movq	$-1, %r9                /* 0xffffffffffffffff */
 	sbbq	%rcx, %r9               /* %v30 */
 	movq	%r9, 24(%rsp)           /* spill %v30 */
-	movq	$-1, %r9
+	movq	$-1, %r9                /* 0xffffffffffffffff */
 	sbbq	%rdx, %r9               /* %v31 */
 	movq	%r9, 32(%rsp)           /* spill %v31 */
-	movq	$-1, %r9
+	movq	$-1, %r9                /* 0xffffffffffffffff */
 	sbbq	%rbx, %r9               /* %v32 */
 	movq	%r9, 40(%rsp)           /* spill %v32 */
-	movq	%rax, %r9
-	andq	$1, %r9
+	movq	%rax, %r9               /* %v18 */
+	andq	$1, %r9                 /* %v33 */
 	negq	%r9
 	cmovcq	(%rsp), %rax            /* %v35 */
 	cmovcq	8(%rsp), %r10           /* %v36 */

@@ -324,7 +324,7 @@ SYMBOL(p448_7x64_mul):
 	adcq	64(%rsp), %rbp          /* a[1]*b[6].hi.. */
 	adcq	80(%rsp), %r13          /* a[2]*b[6].hi.. */
 	movq	%rdi, 16(%rsp)          /* spill out */
-	movq	(%rsp), %rdi            /* reload a[3]*b[6].hi.. */
+	movq	(%rsp), %rdi            /* a[3]*b[6].hi.. */
 	adcq	96(%rsp), %rdi          /* a[3]*b[6].hi.. */
 	adcq	8(%rsp), %rax           /* a[4]*b[6].hi.. */
 	adcq	$0, %rdx                /* a[5]*b[6].hi.. */
@@ -363,7 +363,7 @@ SYMBOL(p448_7x64_mul):
 	movq	48(%rsi), %rax          /* a[6] */
 	movq	%rdx, 112(%rsp)         /* spill a[6]*b[5].hi */
 	mulq	48(%r10)                /* rdx=a[6]*b[6].hi rax=a[6]*b[6].lo */
-	movq	(%rsp), %r10            /* reload a[4]*b[6].hi.. */
+	movq	(%rsp), %r10            /* a[4]*b[6].hi.. */
 	addq	24(%rsp), %r9           /* a[0]*b[6].lo.. */
 	adcq	40(%rsp), %rcx          /* a[0]*b[6].hi.. */
 	adcq	56(%rsp), %rbp          /* a[1]*b[6].hi.. */
@@ -386,7 +386,7 @@ SYMBOL(p448_7x64_mul):
 	adcq	%r10, %r14              /* a[0]*b[4].lo.. */
 	adcq	%rax, %r15              /* a[0]*b[5].lo.. */
 	adcq	%rdx, %r9               /* a[0]*b[6].lo.. */
-	movq	$0, %rsi
+	movq	$0, %rsi                /* start */
 	adcq	$0, %rsi                /* carry */
 	movq	%r9, (%rsp)             /* spill a[0]*b[6].lo.. */
 	movq	%r10, %r9               /* a[4]*b[6].hi.. */
@@ -401,7 +401,7 @@ SYMBOL(p448_7x64_mul):
 	shrq	$32, %rdx               /* (a[6]*b[6].hi..).high */
 	movq	%rax, 40(%rsp)          /* spill a[5]*b[6].hi.. */
 	movq	%rcx, %rax              /* a[0]*b[6].hi.. */
-	shlq	$32, %rax               /*                      return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	shlq	$32, %rax               /* a[0]*b[6].hi..<<     return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
 	addq	%rax, %rdx              /* (a[6]*b[6].hi..).high.. */
 	shrdq	$32, %rbp, %rcx         /* (a[0]*b[6].hi..).high */
 	shrdq	$32, %r13, %rbp         /* (a[1]*b[6].hi..).high */
@@ -414,15 +414,15 @@ SYMBOL(p448_7x64_mul):
 	adcq	8(%rsp), %rbp           /* a[0]*b[5].lo.. */
 	adcq	(%rsp), %r13            /* a[0]*b[6].lo.. */
 	adcq	$0, %rsi                /* %v238 */
-	movabsq	$0xffffffff00000000, %rax
-	andq	%rax, %rdi
+	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
+	andq	%rax, %rdi              /* (a[3]*b[6].hi..).low */
 	addq	%rdi, %r12              /* a[0]*b[3].lo.. */
 	adcq	24(%rsp), %r14          /* a[0]*b[4].lo.. */
 	adcq	40(%rsp), %rbp          /* a[0]*b[5].lo.. */
 	adcq	32(%rsp), %r13          /* a[0]*b[6].lo.. */
-	adcq	$0, %rsi
+	adcq	$0, %rsi                /* %v245 */
 	addq	$1, %rsi                /* %v246                q = q + 1 */
-	movq	%rsi, %rax
+	movq	%rsi, %rax              /* %v246 */
 	shlq	$32, %rax               /* %v247                more, carry = (rest + (q + (q << 224))).split(448) */
 	addq	%rsi, %r11              /* a[0]*b[0].lo.. */
 	adcq	$0, %r8                 /* a[0]*b[1].lo.. */
@@ -435,7 +435,7 @@ SYMBOL(p448_7x64_mul):
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%rax, %rax              /* %v255 */
 	adcq	$0, %r10                /* %v256 */
-	movabsq	$0x100000000, %r9
+	movabsq	$0x100000000, %r9       /* 0x100000000 */
 	andq	%r9, %rax               /* %v258 */
 	subq	%r10, %r11              /* a[0]*b[0].lo.. */
 	movq	16(%rsp), %r10          /* out */
@@ -640,7 +640,7 @@ SYMBOL(p448_7x64_sqr):
 	adcq	%r12, %r12              /* a[4]*a[5].hi.. */
 	adcq	%r14, %r14              /* a[4]*a[6].hi.. */
 	adcq	%rdx, %rdx              /* a[5]*a[6].hi.. */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* %v99 */
 	movq	%rax, (%rsp)            /* spill %v99 */
 	movq	(%rsi), %rax            /* a[0] */
@@ -702,7 +702,7 @@ SYMBOL(p448_7x64_sqr):
 	adcq	%rax, %r9               /* a[2]*a[3].lo.. */
 	adcq	%rdx, %r10              /* a[2]*a[4].lo.. */
 	movq	%rdx, 32(%rsp)          /* spill a[6]*a[6].hi.. */
-	movq	$0, %rdx
+	movq	$0, %rdx                /* start */
 	adcq	$0, %rdx                /* carry */
 	movq	%rax, 40(%rsp)          /* spill a[5]*a[6].hi.. */
 	movq	%r11, %rax              /* a[2]*a[4].hi.. */
@@ -719,15 +719,15 @@ SYMBOL(p448_7x64_sqr):
 	adcq	%r8, %r9                /* a[2]*a[3].lo.. */
 	adcq	%rbx, %r10              /* a[2]*a[4].lo.. */
 	adcq	$0, %rdx                /* %v153 */
-	movabsq	$0xffffffff00000000, %rax
-	andq	%rax, %r12
+	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
+	andq	%rax, %r12              /* (a[4]*a[5].hi..).low */
 	addq	%r12, %rbp              /* a[1]*a[2].lo.. */
 	adcq	%r14, %rcx              /* a[1]*a[3].lo.. */
 	adcq	40(%rsp), %r9           /* a[2]*a[3].lo.. */
 	adcq	32(%rsp), %r10          /* a[2]*a[4].lo.. */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* %v160 */
 	addq	$1, %rdx                /* %v161                q = q + 1 */
-	movq	%rdx, %rax
+	movq	%rdx, %rax              /* %v161 */
 	shlq	$32, %rax               /* %v162                more, carry = (rest + (q + (q << 224))).split(448) */
 	addq	%rdx, %rsi              /* a[0]*a[0].lo.. */
 	adcq	$0, %r15                /* a[0]*a[1].lo.. */
@@ -738,9 +738,9 @@ SYMBOL(p448_7x64_sqr):
 	adcq	$0, %r10                /* a[2]*a[4].lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%rax, %rax              /* %v170 */
-	movq	$0, %r11
+	movq	$0, %r11                /* start */
 	adcq	$0, %r11                /* %v171 */
-	movabsq	$0x100000000, %r8
+	movabsq	$0x100000000, %r8       /* 0x100000000 */
 	andq	%r8, %rax               /* %v173 */
 	subq	%r11, %rsi              /* a[0]*a[0].lo.. */
 	sbbq	$0, %r15                /* a[0]*a[1].lo.. */
@@ -890,7 +890,7 @@ SYMBOL(p448_7x64_square_n):
 	movq	%rdx, 32(%rsp)          /* keep n */
 	movq	%rax, %r9               /* s0 */
 LOCAL(square_n_loop3):
-	movq	16(%rsp), %rax          /* reload s4 */
+	movq	16(%rsp), %rax          /* s4 */
 	mulq	%r11                    /* rdx=s2*s4.hi rax=s2*s4.lo return reduced(x * x) */
 	movq	%rax, %r8               /* s2*s4.lo */
 	movq	8(%rsp), %rax           /* s3 */
@@ -1005,7 +1005,7 @@ LOCAL(square_n_loop3):
 	adcq	40(%rsp), %rax          /* s4*s6.hi.. */
 	adcq	$0, %rdx                /* s5*s6.hi.. */
 	movq	%rbx, 40(%rsp)          /* spill s6 */
-	movq	48(%rsp), %rbx          /* reload s0*s1.lo */
+	movq	48(%rsp), %rbx          /* s0*s1.lo */
 	addq	48(%rsp), %rbx          /* s0*s1.lo.. */
 	adcq	%r15, %r15              /* s0*s2.lo.. */
 	adcq	%r13, %r13              /* s1*s2.lo.. */
@@ -1019,7 +1019,7 @@ LOCAL(square_n_loop3):
 	adcq	%rax, %rax              /* s4*s6.hi.. */
 	adcq	%rdx, %rdx              /* s5*s6.hi.. */
 	movq	%rdx, 48(%rsp)          /* spill s5*s6.hi.. */
-	movq	$0, %rdx
+	movq	$0, %rdx                /* start */
 	adcq	$0, %rdx                /* %v107 */
 	movq	%rax, 56(%rsp)          /* spill s4*s6.hi.. */
 	movq	%r9, %rax               /* s0 */
@@ -1051,7 +1051,7 @@ LOCAL(square_n_loop3):
 	mulq	%rax                    /* rdx=s6*s6.hi rax=s6*s6.lo */
 	addq	72(%rsp), %rbx          /* s0*s1.lo.. */
 	adcq	%r10, %r15              /* s0*s2.lo.. */
-	movq	56(%rsp), %r10          /* reload s4*s6.hi.. */
+	movq	56(%rsp), %r10          /* s4*s6.hi.. */
 	adcq	80(%rsp), %r13          /* s1*s2.lo.. */
 	adcq	%r11, %rdi              /* s1*s3.lo.. */
 	adcq	88(%rsp), %rsi          /* s2*s3.lo.. */
@@ -1070,7 +1070,7 @@ LOCAL(square_n_loop3):
 	adcq	%r10, %rdi              /* s1*s3.lo.. */
 	adcq	%rax, %rsi              /* s2*s3.lo.. */
 	adcq	%rdx, %r8               /* s2*s4.lo.. */
-	movq	$0, %r11
+	movq	$0, %r11                /* start */
 	adcq	$0, %r11                /* carry */
 	movq	%r8, 40(%rsp)           /* spill s2*s4.lo.. */
 	movq	%r10, %r8               /* s4*s6.hi.. */
@@ -1085,7 +1085,7 @@ LOCAL(square_n_loop3):
 	shrq	$32, %rdx               /* (s6*s6.hi..).high */
 	movq	%rax, 72(%rsp)          /* spill s5*s6.hi.. */
 	movq	%rcx, %rax              /* s2*s4.hi.. */
-	shlq	$32, %rax               /*                      return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	shlq	$32, %rax               /* s2*s4.hi..<<         return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
 	addq	%rax, %rdx              /* (s6*s6.hi..).high.. */
 	shrdq	$32, %r12, %rcx         /* (s2*s4.hi..).high */
 	shrdq	$32, %rbp, %r12         /* (s3*s4.hi..).high */
@@ -1099,14 +1099,14 @@ LOCAL(square_n_loop3):
 	adcq	40(%rsp), %rbp          /* s2*s4.lo.. */
 	adcq	$0, %r11                /* %v161 */
 	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
-	andq	%rax, %r14
+	andq	%rax, %r14              /* (s4*s5.hi..).low */
 	addq	%r14, %r13              /* s1*s2.lo.. */
 	adcq	56(%rsp), %rdi          /* s1*s3.lo.. */
 	adcq	72(%rsp), %r12          /* s2*s3.lo.. */
 	adcq	64(%rsp), %rbp          /* s2*s4.lo.. */
-	adcq	$0, %r11
+	adcq	$0, %r11                /* %v168 */
 	addq	$1, %r11                /* %v169                q = q + 1 */
-	movq	%r11, %r10
+	movq	%r11, %r10              /* %v169 */
 	shlq	$32, %r10               /* %v170                more, carry = (rest + (q + (q << 224))).split(448) */
 	addq	%r11, %r9               /* s0*s0.lo.. */
 	adcq	$0, %rbx                /* s0*s1.lo.. */
@@ -1144,7 +1144,7 @@ LOCAL(square_n_none):
 	subq	$-1, %rax               /* a[0]..               return a.value.reduce_once(P) */
 	sbbq	$-1, %r10               /* a[1].. */
 	sbbq	$-1, %r11               /* a[2].. */
-	movabsq	$0xfffffffeffffffff, %rdx
+	movabsq	$0xfffffffeffffffff, %rdx /* 0xfffffffeffffffff */
 	sbbq	%rdx, %r9               /* a[3].. */
 	sbbq	$-1, %r8                /* a[4].. */
 	sbbq	$-1, %rcx               /* a[5].. */
@@ -1247,15 +1247,15 @@ SYMBOL(p448_7x64_mul_small):
 	movq	48(%rsi), %rax          /* a[6] */
 	movq	%rdx, 40(%rsp)          /* spill c*a[5].hi */
 	mulq	%r10                    /* rdx=c*a[6].hi rax=c*a[6].lo */
-	movq	16(%rsp), %r10          /* reload c*a[4].lo */
+	movq	16(%rsp), %r10          /* c*a[4].lo */
 	addq	%r9, %r8                /* c*a[1].lo.. */
-	movq	32(%rsp), %r9           /* reload c*a[5].lo */
+	movq	32(%rsp), %r9           /* c*a[5].lo */
 	adcq	%rcx, %rbx              /* c*a[2].lo.. */
 	adcq	(%rsp), %rbp            /* c*a[3].lo.. */
 	adcq	8(%rsp), %r10           /* c*a[4].lo.. */
 	adcq	24(%rsp), %r9           /* c*a[5].lo.. */
 	adcq	40(%rsp), %rax          /* c*a[6].lo.. */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* c*a[6].hi.. */
 	addq	$1, %rdx                /* c*a[6].hi..          q = q + 1 */
 	movq	%rdx, %rcx              /* c*a[6].hi.. */
 	shlq	$32, %rcx               /* c*a[6].hi..<<        more, carry = (rest + (q + (q << 224))).split(448) */
@@ -1268,9 +1268,9 @@ SYMBOL(p448_7x64_mul_small):
 	adcq	$0, %rax                /* c*a[6].lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%rcx, %rcx              /* %v41 */
-	movq	$0, %rdx
+	movq	$0, %rdx                /* start */
 	adcq	$0, %rdx                /* %v42 */
-	movabsq	$0x100000000, %rsi
+	movabsq	$0x100000000, %rsi      /* 0x100000000 */
 	andq	%rsi, %rcx              /* %v44 */
 	subq	%rdx, %r11              /* c*a[0].lo.. */
 	sbbq	$0, %r8                 /* c*a[1].lo.. */
@@ -1337,9 +1337,9 @@ SYMBOL(p448_7x64_add):
 	adcq	32(%rdx), %r8           /* a[4].. */
 	adcq	40(%rdx), %rcx          /* a[5].. */
 	adcq	48(%rdx), %rbx          /* a[6].. */
-	movl	$1, %edx
+	movl	$1, %edx                /* 1 */
 	adcq	$0, %rdx                /* %v25                 q = q + 1 */
-	movq	%rdx, %rsi
+	movq	%rdx, %rsi              /* %v25 */
 	shlq	$32, %rsi               /* %v27                 more, carry = (rest + (q + (q << 224))).split(448) */
 	addq	%rdx, %rax              /* a[0].. */
 	adcq	$0, %r10                /* a[1].. */
@@ -1350,9 +1350,9 @@ SYMBOL(p448_7x64_add):
 	adcq	$0, %rbx                /* a[6].. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%rdx, %rdx              /* %v35 */
-	movq	$0, %rsi
+	movq	$0, %rsi                /* start */
 	adcq	$0, %rsi                /* %v36 */
-	movabsq	$0x100000000, %rbp
+	movabsq	$0x100000000, %rbp      /* 0x100000000 */
 	andq	%rbp, %rdx              /* %v38 */
 	subq	%rsi, %rax              /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
@@ -1421,14 +1421,14 @@ SYMBOL(p448_7x64_sub):
 	addq	$-2, %rax               /* a[0].. */
 	adcq	$-1, %r10               /* a[1].. */
 	adcq	$-1, %r11               /* a[2].. */
-	movabsq	$0xfffffffdffffffff, %rsi
+	movabsq	$0xfffffffdffffffff, %rsi /* 0xfffffffdffffffff */
 	adcq	%rsi, %r9               /* a[3].. */
 	adcq	$-1, %r8                /* a[4].. */
 	adcq	$-1, %rcx               /* a[5].. */
 	adcq	$-1, %rbx               /* a[6].. */
-	adcq	$1, %rdx
+	adcq	$1, %rdx                /* %v34 */
 	addq	$1, %rdx                /* %v35                 q = q + 1 */
-	movq	%rdx, %rsi
+	movq	%rdx, %rsi              /* %v35 */
 	shlq	$32, %rsi               /* %v36                 more, carry = (rest + (q + (q << 224))).split(448) */
 	addq	%rdx, %rax              /* a[0].. */
 	adcq	$0, %r10                /* a[1].. */
@@ -1439,9 +1439,9 @@ SYMBOL(p448_7x64_sub):
 	adcq	$0, %rbx                /* a[6].. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%rdx, %rdx              /* %v44 */
-	movq	$0, %rsi
+	movq	$0, %rsi                /* start */
 	adcq	$0, %rsi                /* %v45 */
-	movabsq	$0x100000000, %rbp
+	movabsq	$0x100000000, %rbp      /* 0x100000000 */
 	andq	%rbp, %rdx              /* %v47 */
 	subq	%rsi, %rax              /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
@@ -1492,24 +1492,24 @@ SYMBOL(p448_7x64_neg):
 	pushq	%rbp                    /* save */
 	.cfi_def_cfa_offset 24
 	.cfi_offset %rbp, -24
-	movq	$-2, %rax
+	movq	$-2, %rax               /* 0xfffffffffffffffe */
 	subq	(%rsi), %rax            /* a[0]..               return settled(2 * P - a.value) */
-	movq	$-1, %r10
+	movq	$-1, %r10               /* 0xffffffffffffffff */
 	sbbq	8(%rsi), %r10           /* a[1].. */
-	movq	$-1, %r11
+	movq	$-1, %r11               /* 0xffffffffffffffff */
 	sbbq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0xfffffffdffffffff, %r9
+	movabsq	$0xfffffffdffffffff, %r9 /* 0xfffffffdffffffff */
 	sbbq	24(%rsi), %r9           /* a[3].. */
-	movq	$-1, %r8
+	movq	$-1, %r8                /* 0xffffffffffffffff */
 	sbbq	32(%rsi), %r8           /* a[4].. */
-	movq	$-1, %rcx
+	movq	$-1, %rcx               /* 0xffffffffffffffff */
 	sbbq	40(%rsi), %rcx          /* a[5].. */
-	movq	$-1, %rdx
+	movq	$-1, %rdx               /* 0xffffffffffffffff */
 	sbbq	48(%rsi), %rdx          /* a[6].. */
-	movl	$1, %esi
-	sbbq	$0, %rsi
+	movl	$1, %esi                /* 1 */
+	sbbq	$0, %rsi                /* %v20 */
 	addq	$1, %rsi                /* %v22                 q = q + 1 */
-	movq	%rsi, %rbx
+	movq	%rsi, %rbx              /* %v22 */
 	shlq	$32, %rbx               /* %v23                 more, carry = (rest + (q + (q << 224))).split(448) */
 	addq	%rsi, %rax              /* a[0].. */
 	adcq	$0, %r10                /* a[1].. */
@@ -1520,9 +1520,9 @@ SYMBOL(p448_7x64_neg):
 	adcq	$0, %rdx                /* a[6].. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%rsi, %rsi              /* %v31 */
-	movq	$0, %rbx
+	movq	$0, %rbx                /* start */
 	adcq	$0, %rbx                /* %v32 */
-	movabsq	$0x100000000, %rbp
+	movabsq	$0x100000000, %rbp      /* 0x100000000 */
 	andq	%rbp, %rsi              /* %v34 */
 	subq	%rbx, %rax              /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
@@ -1653,9 +1653,9 @@ SYMBOL(p448_7x64_from_bytes):
 	cmovncq	%rax, %rcx              /* %v22 */
 	cmovncq	%rax, %rdx              /* %v23 */
 	cmovncq	%rax, %rbx              /* %v24 */
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v25 */
-	movl	$1, %esi
+	movl	$1, %esi                /* 1 */
 	subq	%rax, %rsi              /* %v27 */
 	movq	%r10, (%rdi)            /*                      def from_bytes(s: Bytes(56, "little")) -> tuple[canonical, Bit]: */
 	movq	%r11, 8(%rdi)
@@ -1971,14 +1971,14 @@ SYMBOL(p448_7x64_swap):
 	movq	%r15, 40(%rdi)
 	movq	%r13, 48(%rdi)
 	movq	%rax, (%rsi)
-	movq	8(%rsp), %rax           /* reload %v32 */
+	movq	8(%rsp), %rax           /* %v32 */
 	movq	%r11, 8(%rsi)
 	movq	%rdx, 16(%rsi)
 	movq	%rbp, 24(%rsi)
 	movq	%rax, 32(%rsi)
-	movq	(%rsp), %rax            /* reload %v33 */
+	movq	(%rsp), %rax            /* %v33 */
 	movq	%rax, 40(%rsi)
-	movq	16(%rsp), %rax          /* reload %v34 */
+	movq	16(%rsp), %rax          /* %v34 */
 	movq	%rax, 48(%rsi)
 	addq	$24, %rsp
 	.cfi_def_cfa_offset 56
@@ -2045,14 +2045,14 @@ SYMBOL(p448_7x64_is_zero):
 	cmovcq	32(%rdi), %r9           /* %v21 */
 	cmovcq	40(%rdi), %rcx          /* %v22 */
 	cmovcq	48(%rdi), %rdx          /* %v23 */
-	orq	%r10, %rax
-	orq	%r11, %rax
-	orq	%r8, %rax
-	orq	%r9, %rax
-	orq	%rcx, %rax
-	orq	%rdx, %rax
+	orq	%r10, %rax              /* %v24 */
+	orq	%r11, %rax              /* %v25 */
+	orq	%r8, %rax               /* %v26 */
+	orq	%r9, %rax               /* %v27 */
+	orq	%rcx, %rax              /* %v28 */
+	orq	%rdx, %rax              /* %v29 */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v31 */
 	ret
 	.cfi_endproc
@@ -2146,15 +2146,15 @@ SYMBOL(p448_7x64_equal):
 	sbbq	%r14, %rdx              /* %v51 */
 	sbbq	%r15, %rbx              /* %v52 */
 	sbbq	%r9, %r9                /* %v53 */
-	orq	%r10, %rax
-	orq	%r11, %rax
-	orq	%r8, %rax
-	orq	%rcx, %rax
-	orq	%rdx, %rax
-	orq	%rbx, %rax
-	orq	%r9, %rax
+	orq	%r10, %rax              /* %v54 */
+	orq	%r11, %rax              /* %v55 */
+	orq	%r8, %rax               /* %v56 */
+	orq	%rcx, %rax              /* %v57 */
+	orq	%rdx, %rax              /* %v58 */
+	orq	%rbx, %rax              /* %v59 */
+	orq	%r9, %rax               /* %v60 */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v62 */
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -2224,27 +2224,27 @@ SYMBOL(p448_7x64_absolute):
 	cmovcq	32(%rsi), %rcx          /* %v22 */
 	cmovcq	40(%rsi), %rdx          /* %v23 */
 	cmovcq	48(%rsi), %rbx          /* %v24 */
-	movq	$-1, %rsi
+	movq	$-1, %rsi               /* 0xffffffffffffffff */
 	subq	%rax, %rsi              /* %v25                 return pick(x.split(1)[0], P - x, x) */
 	movq	%rsi, (%rsp)            /* spill %v25 */
-	movq	$-1, %rsi
+	movq	$-1, %rsi               /* 0xffffffffffffffff */
 	sbbq	%r10, %rsi              /* %v27 */
 	movq	%rsi, 8(%rsp)           /* spill %v27 */
-	movq	$-1, %rsi
+	movq	$-1, %rsi               /* 0xffffffffffffffff */
 	sbbq	%r11, %rsi              /* %v28 */
 	sbbq	%r8, %r9                /* %v29 */
 	movq	%r9, 16(%rsp)           /* spill %v29 */
-	movq	$-1, %r9
+	movq	$-1, %r9                /* 0xffffffffffffffff */
 	sbbq	%rcx, %r9               /* %v30 */
 	movq	%r9, 24(%rsp)           /* spill %v30 */
-	movq	$-1, %r9
+	movq	$-1, %r9                /* 0xffffffffffffffff */
 	sbbq	%rdx, %r9               /* %v31 */
 	movq	%r9, 32(%rsp)           /* spill %v31 */
-	movq	$-1, %r9
+	movq	$-1, %r9                /* 0xffffffffffffffff */
 	sbbq	%rbx, %r9               /* %v32 */
 	movq	%r9, 40(%rsp)           /* spill %v32 */
-	movq	%rax, %r9
-	andq	$1, %r9
+	movq	%rax, %r9               /* %v18 */
+	andq	$1, %r9                 /* %v33 */
 	negq	%r9
 	cmovcq	(%rsp), %rax            /* %v35 */
 	cmovcq	8(%rsp), %r10           /* %v36 */

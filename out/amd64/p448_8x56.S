@@ -79,29 +79,29 @@ SYMBOL(p448_8x56_carry):
 	movl	$56, %eax               /* 0x38 */
 	shrxq	%rax, 56(%rsi), %r10    /* a[7].high            return columns[k].split(56)[0] */
 	shrxq	%rax, 48(%rsi), %r11    /* a[6].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 56(%rsi), %r9     /*                      return columns[k].split(56)[0] */
+	bzhiq	%rax, 56(%rsi), %r9     /* a[7].low             return columns[k].split(56)[0] */
 	addq	%r11, %r9               /* a[7].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 40(%rsi), %r11    /* a[5].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 48(%rsi), %r8
+	bzhiq	%rax, 48(%rsi), %r8     /* a[6].low */
 	addq	%r11, %r8               /* a[6].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 32(%rsi), %r11    /* a[4].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 40(%rsi), %rcx
+	bzhiq	%rax, 40(%rsi), %rcx    /* a[5].low */
 	addq	%r11, %rcx              /* a[5].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%rax, 24(%rsi), %r11    /*                      return columns[k].split(56)[1] */
+	shrxq	%rax, 24(%rsi), %r11    /* a[3].high            return columns[k].split(56)[1] */
 	addq	%r10, %r11              /* a[3].high..          limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	bzhiq	%rax, 32(%rsi), %rdx    /*                      return columns[k].split(56)[1] */
+	bzhiq	%rax, 32(%rsi), %rdx    /* a[4].low             return columns[k].split(56)[1] */
 	addq	%r11, %rdx              /* a[4].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 16(%rsi), %r11    /* a[2].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 24(%rsi), %rbx
+	bzhiq	%rax, 24(%rsi), %rbx    /* a[3].low */
 	addq	%r11, %rbx              /* a[3].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 8(%rsi), %r11     /* a[1].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 16(%rsi), %rbp
+	bzhiq	%rax, 16(%rsi), %rbp    /* a[2].low */
 	addq	%r11, %rbp              /* a[2].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, (%rsi), %r11      /* a[0].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 8(%rsi), %r12
+	bzhiq	%rax, 8(%rsi), %r12     /* a[1].low */
 	addq	%r11, %r12              /* a[1].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	bzhiq	%rax, (%rsi), %rax      /*                      return columns[k].split(56)[1] */
-	addq	%r10, %rax              /*                      return [low(0) + high(7), *reversed(limbs)] */
+	bzhiq	%rax, (%rsi), %rax      /* a[0].low             return columns[k].split(56)[1] */
+	addq	%r10, %rax              /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
 	movq	%rax, (%rdi)
 	movq	%r12, 8(%rdi)
 	movq	%rbp, 16(%rdi)
@@ -172,7 +172,7 @@ SYMBOL(p448_8x56_mul):
 	addq	32(%rsi), %rdx          /* a[0]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
 	movq	%rdx, %r13              /* a[0].. */
 	movq	8(%rsi), %rdx           /* a[1] */
-	mulxq	(%rax), %r15, %r14      /* a1b0.hi              columns[i + j] += times(a[i], b[j]) */
+	mulxq	(%rax), %r15, %r14      /* r14=a1b0.hi r15=a1b0.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%r15, %r8               /* a0b1.lo.. */
 	movq	%rdi, (%rsp)            /* spill out */
 	mulxq	8(%rax), %rdi, %r15     /* r15=a1b1.hi rdi=a1b1.lo */
@@ -188,13 +188,13 @@ SYMBOL(p448_8x56_mul):
 	movq	16(%rsi), %rdx          /* a[2] */
 	movq	%r9, 8(%rsp)            /* spill a0b1.hi.. */
 	movq	%r8, 16(%rsp)           /* spill a0b1.lo.. */
-	mulxq	(%rax), %r8, %r9        /* a2b0.hi              columns[i + j] += times(a[i], b[j]) */
+	mulxq	(%rax), %r8, %r9        /* r9=a2b0.hi r8=a2b0.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%r8, %rbx               /* a0b2.lo.. */
 	adcq	%r9, %rcx               /* a0b2.hi.. */
-	mulxq	8(%rax), %r8, %r9       /* a2b1.hi */
+	mulxq	8(%rax), %r8, %r9       /* r9=a2b1.hi r8=a2b1.lo */
 	addq	%r8, %r12               /* a0b3.lo.. */
 	adcq	%r9, %rbp               /* a0b3.hi.. */
-	mulxq	16(%rax), %r8, %r9      /* a2b2.hi */
+	mulxq	16(%rax), %r8, %r9      /* r9=a2b2.hi r8=a2b2.lo */
 	addq	%r8, %r15               /* a1b3.lo.. */
 	adcq	%r9, %r14               /* a1b3.hi.. */
 	mulxq	24(%rax), %r8, %r9      /* r9=a2b3.hi r8=a2b3.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
@@ -203,20 +203,20 @@ SYMBOL(p448_8x56_mul):
 	movq	24(%rsi), %rdx          /* a[3] */
 	movq	%rcx, 32(%rsp)          /* spill a0b2.hi.. */
 	movq	%rbx, 40(%rsp)          /* spill a0b2.lo.. */
-	mulxq	(%rax), %rbx, %rcx      /* a3b0.hi              columns[i + j] += times(a[i], b[j]) */
+	mulxq	(%rax), %rbx, %rcx      /* rcx=a3b0.hi rbx=a3b0.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rbx, %r12              /* a0b3.lo.. */
 	adcq	%rcx, %rbp              /* a0b3.hi.. */
 	movq	(%rax), %rcx            /* b[0] */
 	addq	32(%rax), %rcx          /* b[0]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
 	movq	%r13, %rdx              /* a[0].. */
 	movq	%rbp, 48(%rsp)          /* spill a0b3.hi.. */
-	mulxq	%rcx, %rbp, %rbx        /* a[0]..*b[0]...hi     return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulxq	%rcx, %rbp, %rbx        /* rbx=a[0]..*b[0]...hi rbp=a[0]..*b[0]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	movq	24(%rsi), %rdx          /* a[3] */
 	subq	%r11, %rbp              /* a[0]..*b[0]...lo..   rest = [x - y for x, y in zip(both, first)] */
 	sbbq	%r10, %rbx              /* a[0]..*b[0]...hi.. */
 	movq	%rbx, 56(%rsp)          /* spill a[0]..*b[0]...hi.. */
 	movq	%rbp, 64(%rsp)          /* spill a[0]..*b[0]...lo.. */
-	mulxq	8(%rax), %rbp, %rbx     /* a3b1.hi              columns[i + j] += times(a[i], b[j]) */
+	mulxq	8(%rax), %rbp, %rbx     /* rbx=a3b1.hi rbp=a3b1.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rbp, %r15              /* a1b3.lo.. */
 	adcq	%rbx, %r14              /* a1b3.hi.. */
 	movq	8(%rax), %rbx           /* b[1] */
@@ -227,7 +227,7 @@ SYMBOL(p448_8x56_mul):
 	movq	24(%rsi), %rdx          /* a[3] */
 	movq	%r15, 80(%rsp)          /* spill a1b3.lo.. */
 	movq	%r10, 88(%rsp)          /* spill a0b0.hi */
-	mulxq	16(%rax), %r10, %r15    /* a3b2.hi              columns[i + j] += times(a[i], b[j]) */
+	mulxq	16(%rax), %r10, %r15    /* r15=a3b2.hi r10=a3b2.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%r10, %r8               /* a2b3.lo.. */
 	movq	16(%rax), %r10          /* b[2] */
 	adcq	%r15, %r9               /* a2b3.hi.. */
@@ -250,44 +250,44 @@ SYMBOL(p448_8x56_mul):
 	movq	%rdi, %rdx              /* a[1].. */
 	movq	%rax, 144(%rsp)         /* spill b */
 	movq	%r8, 152(%rsp)          /* spill a3b3.hi */
-	mulxq	%rcx, %r8, %rax         /* a[1]..*b[0]...hi     columns[i + j] += times(a[i], b[j]) */
+	mulxq	%rcx, %r8, %rax         /* rax=a[1]..*b[0]...hi r8=a[1]..*b[0]...lo columns[i + j] += times(a[i], b[j]) */
 	addq	%r8, %r14               /* a[0]..*b[1]...lo.. */
 	adcq	%rax, %rbp              /* a[0]..*b[1]...hi.. */
-	mulxq	%rbx, %r8, %rax         /* a[1]..*b[1]...hi */
+	mulxq	%rbx, %r8, %rax         /* rax=a[1]..*b[1]...hi r8=a[1]..*b[1]...lo */
 	addq	%r8, %r9                /* a[0]..*b[2]...lo.. */
 	adcq	%rax, %r15              /* a[0]..*b[2]...hi.. */
-	mulxq	%r10, %r8, %rax         /* a[1]..*b[2]...hi */
+	mulxq	%r10, %r8, %rax         /* rax=a[1]..*b[2]...hi r8=a[1]..*b[2]...lo */
 	addq	136(%rsp), %r8          /* a[0]..*b[3]...lo.. */
 	adcq	%rax, %r13              /* a[0]..*b[3]...hi.. */
 	mulxq	%rsi, %rdi, %rax        /* rax=a[1]..*b[3]...hi rdi=a[1]..*b[3]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	movq	24(%rsp), %rdx          /* a[2].. */
 	movq	%r11, 136(%rsp)         /* spill a3b3.lo */
 	movq	%r12, 160(%rsp)         /* spill a0b3.lo.. */
-	mulxq	%rcx, %r12, %r11        /* a[2]..*b[0]...hi     columns[i + j] += times(a[i], b[j]) */
+	mulxq	%rcx, %r12, %r11        /* r11=a[2]..*b[0]...hi r12=a[2]..*b[0]...lo columns[i + j] += times(a[i], b[j]) */
 	addq	%r12, %r9               /* a[0]..*b[2]...lo.. */
 	adcq	%r11, %r15              /* a[0]..*b[2]...hi.. */
-	mulxq	%rbx, %r12, %r11        /* a[2]..*b[1]...hi */
+	mulxq	%rbx, %r12, %r11        /* r11=a[2]..*b[1]...hi r12=a[2]..*b[1]...lo */
 	addq	%r12, %r8               /* a[0]..*b[3]...lo.. */
 	adcq	%r11, %r13              /* a[0]..*b[3]...hi.. */
-	mulxq	%r10, %r12, %r11        /* a[2]..*b[2]...hi */
+	mulxq	%r10, %r12, %r11        /* r11=a[2]..*b[2]...hi r12=a[2]..*b[2]...lo */
 	addq	%r12, %rdi              /* a[1]..*b[3]...lo.. */
 	adcq	%r11, %rax              /* a[1]..*b[3]...hi.. */
 	mulxq	%rsi, %r12, %r11        /* r11=a[2]..*b[3]...hi r12=a[2]..*b[3]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	movq	128(%rsp), %rdx         /* reload a[3].. */
-	mulxq	%rcx, %rdx, %rcx        /* a[3]..*b[0]...hi     columns[i + j] += times(a[i], b[j]) */
+	movq	128(%rsp), %rdx         /* a[3].. */
+	mulxq	%rcx, %rdx, %rcx        /* rcx=a[3]..*b[0]...hi rdx=a[3]..*b[0]...lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rdx, %r8               /* a[0]..*b[3]...lo.. */
 	movq	128(%rsp), %rdx         /* a[3].. */
 	adcq	%rcx, %r13              /* a[0]..*b[3]...hi.. */
-	mulxq	%rbx, %rbx, %rcx        /* a[3]..*b[1]...hi */
+	mulxq	%rbx, %rbx, %rcx        /* rcx=a[3]..*b[1]...hi rbx=a[3]..*b[1]...lo */
 	addq	%rbx, %rdi              /* a[1]..*b[3]...lo.. */
 	adcq	%rcx, %rax              /* a[1]..*b[3]...hi.. */
-	mulxq	%r10, %rcx, %r10        /* a[3]..*b[2]...hi */
+	mulxq	%r10, %rcx, %r10        /* r10=a[3]..*b[2]...hi rcx=a[3]..*b[2]...lo */
 	addq	%rcx, %r12              /* a[2]..*b[3]...lo.. */
 	adcq	%r10, %r11              /* a[2]..*b[3]...hi.. */
 	mulxq	%rsi, %rcx, %r10        /* r10=a[3]..*b[3]...hi rcx=a[3]..*b[3]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	movq	112(%rsp), %rsi         /* reload a0b0.lo */
-	movq	88(%rsp), %rbx          /* reload a0b0.hi */
-	movq	16(%rsp), %rdx          /* reload a0b1.lo.. */
+	movq	112(%rsp), %rsi         /* a0b0.lo */
+	movq	88(%rsp), %rbx          /* a0b0.hi */
+	movq	16(%rsp), %rdx          /* a0b1.lo.. */
 	subq	16(%rsp), %r14          /* a[0]..*b[1]...lo..   rest = [x - y for x, y in zip(both, first)] */
 	sbbq	8(%rsp), %rbp           /* a[0]..*b[1]...hi.. */
 	subq	40(%rsp), %r9           /* a[0]..*b[2]...lo.. */
@@ -302,15 +302,15 @@ SYMBOL(p448_8x56_mul):
 	adcq	%r11, 8(%rsp)
 	subq	104(%rsp), %rdx         /* a[2]..*b[3]...lo.. */
 	movq	%r8, 16(%rsp)           /* spill a[0]..*b[3]...lo.. */
-	movq	8(%rsp), %r8            /* reload a[2]..*b[3]...hi.. */
+	movq	8(%rsp), %r8            /* a[2]..*b[3]...hi.. */
 	sbbq	96(%rsp), %r8           /* a[2]..*b[3]...hi.. */
 	addq	%rcx, 40(%rsp)
 	adcq	%r10, 32(%rsp)
 	movq	%r13, 8(%rsp)           /* spill a[0]..*b[3]...hi.. */
-	movq	40(%rsp), %r13          /* reload a[3]..*b[3]...lo.. */
+	movq	40(%rsp), %r13          /* a[3]..*b[3]...lo.. */
 	subq	136(%rsp), %r13         /* a[3]..*b[3]...lo.. */
 	movq	%r13, 24(%rsp)          /* spill a[3]..*b[3]...lo.. */
-	movq	32(%rsp), %r13          /* reload a[3]..*b[3]...hi.. */
+	movq	32(%rsp), %r13          /* a[3]..*b[3]...hi.. */
 	sbbq	152(%rsp), %r13         /* a[3]..*b[3]...hi.. */
 	addq	64(%rsp), %rdi          /* a[1]..*b[3]...lo..   high = [both[k + 4] + rest[k] for k in range(3)] */
 	adcq	56(%rsp), %rax          /* a[1]..*b[3]...hi.. */
@@ -322,16 +322,16 @@ SYMBOL(p448_8x56_mul):
 	movq	120(%rsp), %rdx         /* reload a */
 	movq	32(%rdx), %rdx          /* a[4] */
 	movq	144(%rsp), %rbp         /* b */
-	mulxq	32(%rbp), %r15, %r14    /* a4b4.hi              columns[i + j] += times(a[i], b[j]) */
+	mulxq	32(%rbp), %r15, %r14    /* r14=a4b4.hi r15=a4b4.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%r15, %rsi              /* a[1]..*b[3]...lo.. */
 	adcq	%r14, %rbx              /* a[1]..*b[3]...hi.. */
-	mulxq	40(%rbp), %r15, %r14    /* a4b5.hi */
+	mulxq	40(%rbp), %r15, %r14    /* r14=a4b5.hi r15=a4b5.lo */
 	addq	%r15, %r9               /* a[2]..*b[3]...lo.. */
 	adcq	%r14, %r8               /* a[2]..*b[3]...hi.. */
-	mulxq	48(%rbp), %r15, %r14    /* a4b6.hi */
+	mulxq	48(%rbp), %r15, %r14    /* r14=a4b6.hi r15=a4b6.lo */
 	addq	24(%rsp), %r15          /* a[3]..*b[3]...lo.. */
 	adcq	%r14, %r13              /* a[3]..*b[3]...hi.. */
-	mulxq	56(%rbp), %r14, %rdx    /* a4b7.hi */
+	mulxq	56(%rbp), %r14, %rdx    /* rdx=a4b7.hi r14=a4b7.lo */
 	addq	160(%rsp), %r14         /* a0b3.lo.. */
 	adcq	48(%rsp), %rdx          /* a0b3.hi.. */
 	movq	%rdx, 24(%rsp)          /* spill a0b3.hi.. */
@@ -339,103 +339,103 @@ SYMBOL(p448_8x56_mul):
 	movq	40(%rdx), %rdx          /* a[5] */
 	movq	%r10, 32(%rsp)          /* spill a[3]..*b[3]...hi.. */
 	movq	%rcx, 40(%rsp)          /* spill a[3]..*b[3]...lo.. */
-	mulxq	32(%rbp), %rcx, %r10    /* a5b4.hi */
+	mulxq	32(%rbp), %rcx, %r10    /* r10=a5b4.hi rcx=a5b4.lo */
 	addq	%rcx, %r9               /* a[2]..*b[3]...lo.. */
 	adcq	%r10, %r8               /* a[2]..*b[3]...hi.. */
-	mulxq	40(%rbp), %rcx, %r10    /* a5b5.hi */
+	mulxq	40(%rbp), %rcx, %r10    /* r10=a5b5.hi rcx=a5b5.lo */
 	addq	%rcx, %r15              /* a[3]..*b[3]...lo.. */
 	adcq	%r10, %r13              /* a[3]..*b[3]...hi.. */
-	mulxq	48(%rbp), %rcx, %r10    /* a5b6.hi */
+	mulxq	48(%rbp), %rcx, %r10    /* r10=a5b6.hi rcx=a5b6.lo */
 	addq	%rcx, %r14              /* a0b3.lo.. */
 	adcq	24(%rsp), %r10          /* a0b3.hi.. */
-	mulxq	56(%rbp), %rdx, %rcx    /* a5b7.hi */
+	mulxq	56(%rbp), %rdx, %rcx    /* rcx=a5b7.hi rdx=a5b7.lo */
 	addq	%rdx, %rdi              /* a[1]..*b[3]...lo.. */
 	movq	120(%rsp), %rdx         /* reload a */
 	movq	48(%rdx), %rdx          /* a[6] */
 	adcq	%rcx, %rax              /* a[1]..*b[3]...hi.. */
 	movq	%rsi, 24(%rsp)          /* spill a[1]..*b[3]...lo.. */
-	mulxq	32(%rbp), %rsi, %rcx    /* a6b4.hi */
+	mulxq	32(%rbp), %rsi, %rcx    /* rcx=a6b4.hi rsi=a6b4.lo */
 	addq	%rsi, %r15              /* a[3]..*b[3]...lo.. */
 	adcq	%rcx, %r13              /* a[3]..*b[3]...hi.. */
-	mulxq	40(%rbp), %rsi, %rcx    /* a6b5.hi */
+	mulxq	40(%rbp), %rsi, %rcx    /* rcx=a6b5.hi rsi=a6b5.lo */
 	addq	%rsi, %r14              /* a0b3.lo.. */
 	adcq	%rcx, %r10              /* a0b3.hi.. */
-	mulxq	48(%rbp), %rsi, %rcx    /* a6b6.hi */
+	mulxq	48(%rbp), %rsi, %rcx    /* rcx=a6b6.hi rsi=a6b6.lo */
 	addq	%rsi, %rdi              /* a[1]..*b[3]...lo.. */
 	adcq	%rcx, %rax              /* a[1]..*b[3]...hi.. */
-	mulxq	56(%rbp), %rdx, %rcx    /* a6b7.hi */
+	mulxq	56(%rbp), %rdx, %rcx    /* rcx=a6b7.hi rdx=a6b7.lo */
 	addq	%rdx, %r12              /* a[2]..*b[3]...lo.. */
 	movq	120(%rsp), %rdx         /* reload a */
 	movq	56(%rdx), %rdx          /* a[7] */
 	adcq	%rcx, %r11              /* a[2]..*b[3]...hi.. */
-	mulxq	32(%rbp), %rsi, %rcx    /* a7b4.hi */
+	mulxq	32(%rbp), %rsi, %rcx    /* rcx=a7b4.hi rsi=a7b4.lo */
 	addq	%rsi, %r14              /* a0b3.lo.. */
 	adcq	%rcx, %r10              /* a0b3.hi.. */
-	mulxq	40(%rbp), %rsi, %rcx    /* a7b5.hi */
+	mulxq	40(%rbp), %rsi, %rcx    /* rcx=a7b5.hi rsi=a7b5.lo */
 	addq	%rsi, %rdi              /* a[1]..*b[3]...lo.. */
 	adcq	%rcx, %rax              /* a[1]..*b[3]...hi.. */
-	mulxq	48(%rbp), %rsi, %rcx    /* a7b6.hi */
+	mulxq	48(%rbp), %rsi, %rcx    /* rcx=a7b6.hi rsi=a7b6.lo */
 	addq	%rsi, %r12              /* a[2]..*b[3]...lo.. */
 	movq	16(%rsp), %rsi          /* a[0]..*b[3]...lo.. */
 	adcq	%rcx, %r11              /* a[2]..*b[3]...hi.. */
-	mulxq	56(%rbp), %rdx, %rcx    /* a7b7.hi */
-	movq	8(%rsp), %rbp           /* reload a[0]..*b[3]...hi.. */
+	mulxq	56(%rbp), %rdx, %rcx    /* rcx=a7b7.hi rdx=a7b7.lo */
+	movq	8(%rsp), %rbp           /* a[0]..*b[3]...hi.. */
 	addq	40(%rsp), %rdx          /* a[3]..*b[3]...lo.. */
 	adcq	32(%rsp), %rcx          /* a[3]..*b[3]...hi.. */
 	shldq	$8, %rsi, %rbp          /* (a[0]..*b[3]...lo..).high return columns[k].split(56)[0] */
 	shldq	$8, %rdx, %rcx          /* (a[3]..*b[3]...lo..).high return columns[k].split(56)[1] */
 	movq	%rbp, 8(%rsp)           /* spill (a[0]..*b[3]...lo..).high */
 	movabsq	$0xffffffffffffff, %rbp /* 0xffffffffffffff */
-	andq	%rbp, %rsi              /*                      return columns[k].split(56)[0] */
+	andq	%rbp, %rsi              /* (a[0]..*b[3]...lo..).low return columns[k].split(56)[0] */
 	addq	%rcx, %rsi              /* (a[0]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r12, %r11          /* (a[2]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rdx
+	andq	%rbp, %rdx              /* (a[3]..*b[3]...lo..).low */
 	addq	%r11, %rdx              /* (a[3]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %rdi, %rax          /* (a[1]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r12
+	andq	%rbp, %r12              /* (a[2]..*b[3]...lo..).low */
 	addq	%rax, %r12              /* (a[2]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	24(%rsp), %rax          /* a[1]..*b[3]...lo.. */
-	shldq	$8, %r14, %r10          /*                      return columns[k].split(56)[1] */
+	shldq	$8, %r14, %r10          /* (a0b3.lo..).high     return columns[k].split(56)[1] */
 	addq	8(%rsp), %r10           /* (a0b3.lo..).high..   limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rbp, %rdi              /*                      return columns[k].split(56)[1] */
+	andq	%rbp, %rdi              /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
 	addq	%r10, %rdi              /* (a[1]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r15, %r13          /* (a[3]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r14
+	andq	%rbp, %r14              /* (a0b3.lo..).low */
 	addq	%r13, %r14              /* (a0b3.lo..).low..    limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r9, %r8            /* (a[2]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r15
+	andq	%rbp, %r15              /* (a[3]..*b[3]...lo..).low */
 	addq	%r8, %r15               /* (a[3]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %rax, %rbx          /* (a[1]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r9
+	andq	%rbp, %r9               /* (a[2]..*b[3]...lo..).low */
 	addq	%rbx, %r9               /* (a[2]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rbp, %rax              /*                      return columns[k].split(56)[1] */
+	andq	%rbp, %rax              /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
 	addq	8(%rsp), %rax           /* (a[1]..*b[3]...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
 	movl	$56, %r10d              /* 0x38 */
 	shrxq	%r10, %rsi, %r11        /* ((a[0]..*b[3]...lo..).low..).high return columns[k].split(56)[0] */
 	shrxq	%r10, %rdx, %r8         /* ((a[3]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rsi              /*                      return columns[k].split(56)[0] */
+	andq	%rbp, %rsi              /* ((a[0]..*b[3]...lo..).low..).low return columns[k].split(56)[0] */
 	addq	%r8, %rsi               /* ((a[0]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%r10, %r12, %r8         /* ((a[2]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rdx
+	andq	%rbp, %rdx              /* ((a[3]..*b[3]...lo..).low..).low */
 	addq	%r8, %rdx               /* ((a[3]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%r10, %rdi, %r8         /* ((a[1]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r12
+	andq	%rbp, %r12              /* ((a[2]..*b[3]...lo..).low..).low */
 	addq	%r8, %r12               /* ((a[2]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%r10, %r14, %r8         /*                      return columns[k].split(56)[1] */
+	shrxq	%r10, %r14, %r8         /* ((a0b3.lo..).low..).high return columns[k].split(56)[1] */
 	addq	%r11, %r8               /* ((a0b3.lo..).low..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rbp, %rdi              /*                      return columns[k].split(56)[1] */
+	andq	%rbp, %rdi              /* ((a[1]..*b[3]...lo..).low..).low return columns[k].split(56)[1] */
 	addq	%r8, %rdi               /* ((a[1]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%r10, %r15, %r8         /* ((a[3]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r14
+	andq	%rbp, %r14              /* ((a0b3.lo..).low..).low */
 	addq	%r8, %r14               /* ((a0b3.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%r10, %r9, %r8          /* ((a[2]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r15
+	andq	%rbp, %r15              /* ((a[3]..*b[3]...lo..).low..).low */
 	addq	%r8, %r15               /* ((a[3]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%r10, %rax, %r10        /* ((a[1]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r9
+	andq	%rbp, %r9               /* ((a[2]..*b[3]...lo..).low..).low */
 	addq	%r10, %r9               /* ((a[2]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	(%rsp), %r10            /* out */
-	andq	%rbp, %rax              /*                      return columns[k].split(56)[1] */
+	andq	%rbp, %rax              /* ((a[1]..*b[3]...lo..).low..).low return columns[k].split(56)[1] */
 	addq	%r11, %rax              /* ((a[1]..*b[3]...lo..).low..).low.. return [low(0) + high(7), *reversed(limbs)] */
 	movq	%rax, (%r10)
 	movq	%r9, 8(%r10)
@@ -537,23 +537,23 @@ SYMBOL(p448_8x56_sqr):
 	movq	16(%rsi), %rdx          /* a[2] */
 	movq	%r11, 32(%rsp)          /* spill a[0]..*a[0]...hi.. */
 	movq	%r9, 40(%rsp)           /* spill a[0]..*a[0]...lo.. */
-	mulxq	8(%rsp), %r9, %r11      /* a2a0x2.hi            columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulxq	8(%rsp), %r9, %r11      /* r11=a2a0x2.hi r9=a2a0x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	addq	%r9, %rcx               /* a1a1.lo.. */
 	adcq	%r11, %r8               /* a1a1.hi.. */
 	movq	8(%rsi), %r11           /* a[1] */
 	shlq	$1, %r11                /* a1x2 */
 	movq	%r13, 8(%rsp)           /* spill a1a0x2.hi */
-	mulxq	%r11, %r13, %r9         /* a2a1x2.hi */
+	mulxq	%r11, %r13, %r9         /* r9=a2a1x2.hi r13=a2a1x2.lo */
 	addq	%r13, %rdi              /* a3a0x2.lo.. */
 	adcq	%r9, %r15               /* a3a0x2.hi.. */
 	mulxq	%rdx, %r13, %r9         /* r9=a2a2.hi r13=a2a2.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	movq	24(%rsi), %rdx          /* a[3] */
 	movq	%r14, 48(%rsp)          /* spill a1a0x2.lo */
-	mulxq	%r11, %r14, %r11        /* a3a1x2.hi            columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulxq	%r11, %r14, %r11        /* r11=a3a1x2.hi r14=a3a1x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	addq	%r14, %r13              /* a2a2.lo.. */
 	adcq	%r11, %r9               /* a2a2.hi.. */
 	movq	16(%rsi), %r11          /* a[2] */
-	shlq	$1, %r11
+	shlq	$1, %r11                /* a2x2 */
 	mulxq	%r11, %r14, %r11        /* r11=a3a2x2.hi r14=a3a2x2.lo low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
 	movq	%r11, 56(%rsp)          /* spill a3a2x2.hi */
 	movq	%r14, 64(%rsp)          /* spill a3a2x2.lo */
@@ -570,17 +570,17 @@ SYMBOL(p448_8x56_sqr):
 	shlq	$1, %rax                /* a[1]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	movq	%r10, %rdx              /* a[2].. */
 	movq	%r13, 112(%rsp)         /* spill a2a2.lo.. */
-	mulxq	%rbx, %r13, %rbx        /* a[2]..*a[0]..<<.hi */
+	mulxq	%rbx, %r13, %rbx        /* rbx=a[2]..*a[0]..<<.hi r13=a[2]..*a[0]..<<.lo */
 	addq	%r13, %r9               /* a[1]..*a[1]...lo.. */
 	adcq	%rbx, %r14              /* a[1]..*a[1]...hi.. */
-	mulxq	%rax, %r13, %rbx        /* a[2]..*a[1]..<<.hi */
+	mulxq	%rax, %r13, %rbx        /* rbx=a[2]..*a[1]..<<.hi r13=a[2]..*a[1]..<<.lo */
 	addq	%r13, %r11              /* a[3]..*a[0]..<<.lo.. */
 	adcq	%rbx, %rsi              /* a[3]..*a[0]..<<.hi.. */
 	mulxq	%r10, %r13, %rbx        /* rbx=a[2]..*a[2]...hi r13=a[2]..*a[2]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	movq	88(%rsp), %rdx          /* a[3].. */
 	shlq	$1, %r10                /* a[2]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	movq	%rbp, 120(%rsp)         /* spill a0a0.hi */
-	mulxq	%rax, %rbp, %rax        /* a[3]..*a[1]..<<.hi */
+	mulxq	%rax, %rbp, %rax        /* rax=a[3]..*a[1]..<<.hi rbp=a[3]..*a[1]..<<.lo */
 	addq	%rbp, %r13              /* a[2]..*a[2]...lo.. */
 	adcq	%rax, %rbx              /* a[2]..*a[2]...hi.. */
 	mulxq	%r10, %r10, %rax        /* rax=a[3]..*a[2]..<<.hi r10=a[3]..*a[2]..<<.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
@@ -593,15 +593,15 @@ SYMBOL(p448_8x56_sqr):
 	adcq	%rbx, 120(%rsp)
 	subq	112(%rsp), %r12         /* a[2]..*a[2]...lo.. */
 	movq	%r15, 88(%rsp)          /* spill a3a0x2.hi.. */
-	movq	120(%rsp), %r15         /* reload a[2]..*a[2]...hi.. */
+	movq	120(%rsp), %r15         /* a[2]..*a[2]...hi.. */
 	sbbq	104(%rsp), %r15         /* a[2]..*a[2]...hi.. */
 	addq	%r10, 48(%rsp)
 	adcq	%rax, 8(%rsp)
 	movq	%rdi, 104(%rsp)         /* spill a3a0x2.lo.. */
-	movq	48(%rsp), %rdi          /* reload a[3]..*a[2]..<<.lo.. */
+	movq	48(%rsp), %rdi          /* a[3]..*a[2]..<<.lo.. */
 	subq	64(%rsp), %rdi          /* a[3]..*a[2]..<<.lo.. */
 	movq	%r11, 48(%rsp)          /* spill a[3]..*a[0]..<<.lo.. */
-	movq	8(%rsp), %r11           /* reload a[3]..*a[2]..<<.hi.. */
+	movq	8(%rsp), %r11           /* a[3]..*a[2]..<<.hi.. */
 	sbbq	56(%rsp), %r11          /* a[3]..*a[2]..<<.hi.. */
 	addq	40(%rsp), %r13          /* a[2]..*a[2]...lo..   high = [both[k + 4] + rest[k] for k in range(3)] */
 	adcq	32(%rsp), %rbx          /* a[2]..*a[2]...hi.. */
@@ -616,71 +616,71 @@ SYMBOL(p448_8x56_sqr):
 	movq	32(%rdx), %rdx          /* a[4] */
 	adcq	%r14, %rbp              /* a[3]..*a[3]...hi.. */
 	movq	%rbp, 8(%rsp)           /* spill a[3]..*a[3]...hi.. */
-	mulxq	%rdx, %rbp, %r14        /* a4a4.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulxq	%rdx, %rbp, %r14        /* r14=a4a4.hi rbp=a4a4.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%rbp, %r12              /* a[2]..*a[2]...lo..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	movq	72(%rsp), %rbp          /* a */
 	adcq	%r14, %r15              /* a[2]..*a[2]...hi.. */
 	shlq	$1, %rdx                /* a4x2 */
 	movq	%r9, 16(%rsp)           /* spill a[3]..*a[3]...lo.. */
-	mulxq	40(%rbp), %r9, %r14     /* a5a4x2.hi */
+	mulxq	40(%rbp), %r9, %r14     /* r14=a5a4x2.hi r9=a5a4x2.lo */
 	addq	%r9, %rdi               /* a[3]..*a[2]..<<.lo.. */
 	adcq	%r14, %r11              /* a[3]..*a[2]..<<.hi.. */
-	mulxq	48(%rbp), %r14, %r9     /* a6a4x2.hi */
+	mulxq	48(%rbp), %r14, %r9     /* r9=a6a4x2.hi r14=a6a4x2.lo */
 	addq	%r14, %rcx              /* a[3]..*a[3]...lo.. */
 	adcq	%r9, %r8                /* a[3]..*a[3]...hi.. */
-	mulxq	56(%rbp), %rdx, %r9     /* a7a4x2.hi */
+	mulxq	56(%rbp), %rdx, %r9     /* r9=a7a4x2.hi rdx=a7a4x2.lo */
 	addq	104(%rsp), %rdx         /* a3a0x2.lo.. */
 	adcq	88(%rsp), %r9           /* a3a0x2.hi.. */
 	movq	%rdx, %r14              /* a3a0x2.lo.. */
 	movq	40(%rbp), %rdx          /* a[5] */
 	movq	%r12, 24(%rsp)          /* spill a[2]..*a[2]...lo.. */
 	movq	%r15, 32(%rsp)          /* spill a[2]..*a[2]...hi.. */
-	mulxq	%rdx, %r15, %r12        /* a5a5.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulxq	%rdx, %r15, %r12        /* r12=a5a5.hi r15=a5a5.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%r15, %rcx              /* a[3]..*a[3]...lo..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	adcq	%r12, %r8               /* a[3]..*a[3]...hi.. */
 	shlq	$1, %rdx                /* a5x2 */
-	mulxq	48(%rbp), %r15, %r12    /* a6a5x2.hi */
+	mulxq	48(%rbp), %r15, %r12    /* r12=a6a5x2.hi r15=a6a5x2.lo */
 	addq	%r15, %r14              /* a3a0x2.lo.. */
 	adcq	%r12, %r9               /* a3a0x2.hi.. */
-	mulxq	56(%rbp), %r12, %rdx    /* a7a5x2.hi */
+	mulxq	56(%rbp), %r12, %rdx    /* rdx=a7a5x2.hi r12=a7a5x2.lo */
 	addq	%r12, %r13              /* a[2]..*a[2]...lo.. */
 	adcq	%rdx, %rbx              /* a[2]..*a[2]...hi.. */
 	movq	48(%rbp), %rdx          /* a[6] */
-	mulxq	%rdx, %r15, %r12        /* a6a6.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulxq	%rdx, %r15, %r12        /* r12=a6a6.hi r15=a6a6.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%r15, %r13              /* a[2]..*a[2]...lo..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	adcq	%r12, %rbx              /* a[2]..*a[2]...hi.. */
 	movq	48(%rsp), %r12          /* a[3]..*a[0]..<<.lo.. */
 	shlq	$1, %rdx                /* a6x2 */
 	shldq	$8, %r12, %rsi          /* (a[3]..*a[0]..<<.lo..).high return columns[k].split(56)[0] */
-	mulxq	56(%rbp), %r15, %rdx    /* a7a6x2.hi            columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulxq	56(%rbp), %r15, %rdx    /* rdx=a7a6x2.hi r15=a7a6x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	addq	%r15, %r10              /* a[3]..*a[2]..<<.lo.. */
 	adcq	%rdx, %rax              /* a[3]..*a[2]..<<.hi.. */
 	movq	56(%rbp), %rdx          /* a[7] */
 	movabsq	$0xffffffffffffff, %r15 /* 0xffffffffffffff */
 	andq	%r15, %r12              /* (a[3]..*a[0]..<<.lo..).low return columns[k].split(56)[0] */
-	mulxq	%rdx, %rbp, %rdx        /* a7a7.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulxq	%rdx, %rbp, %rdx        /* rdx=a7a7.hi rbp=a7a7.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	16(%rsp), %rbp          /* a[3]..*a[3]...lo..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	adcq	8(%rsp), %rdx
-	shldq	$8, %rbp, %rdx          /*                      return columns[k].split(56)[1] */
+	adcq	8(%rsp), %rdx           /* a[3]..*a[3]...hi.. */
+	shldq	$8, %rbp, %rdx          /* (a[3]..*a[3]...lo..).high return columns[k].split(56)[1] */
 	addq	%rdx, %r12              /* (a[3]..*a[0]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r10, %rax          /* (a[3]..*a[2]..<<.lo..).high return columns[k].split(56)[1] */
-	andq	%r15, %rbp
+	andq	%r15, %rbp              /* (a[3]..*a[3]...lo..).low */
 	addq	%rax, %rbp              /* (a[3]..*a[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r13, %rbx          /* (a[2]..*a[2]...lo..).high return columns[k].split(56)[1] */
 	movq	24(%rsp), %rax          /* a[2]..*a[2]...lo.. */
-	andq	%r15, %r10
+	andq	%r15, %r10              /* (a[3]..*a[2]..<<.lo..).low */
 	addq	%rbx, %r10              /* (a[3]..*a[2]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %r14, %r9           /*                      return columns[k].split(56)[1] */
+	shldq	$8, %r14, %r9           /* (a3a0x2.lo..).high   return columns[k].split(56)[1] */
 	addq	%rsi, %r9               /* (a3a0x2.lo..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r15, %r13              /*                      return columns[k].split(56)[1] */
+	andq	%r15, %r13              /* (a[2]..*a[2]...lo..).low return columns[k].split(56)[1] */
 	addq	%r9, %r13               /* (a[2]..*a[2]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %rcx, %r8           /* (a[3]..*a[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%r15, %r14
+	andq	%r15, %r14              /* (a3a0x2.lo..).low */
 	addq	%r8, %r14               /* (a3a0x2.lo..).low..  limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %rdi, %r11          /* (a[3]..*a[2]..<<.lo..).high return columns[k].split(56)[1] */
-	andq	%r15, %rcx
+	andq	%r15, %rcx              /* (a[3]..*a[3]...lo..).low */
 	addq	%r11, %rcx              /* (a[3]..*a[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movq	32(%rsp), %r11          /* reload a[2]..*a[2]...hi.. */
+	movq	32(%rsp), %r11          /* a[2]..*a[2]...hi.. */
 	shldq	$8, %rax, %r11          /* (a[2]..*a[2]...lo..).high return columns[k].split(56)[1] */
 	andq	%r15, %rdi              /* (a[3]..*a[2]..<<.lo..).low */
 	movl	$56, %r9d               /* 0x38 */
@@ -817,24 +817,24 @@ LOCAL(square_n_loop3):
 	movq	%r14, 48(%rsp)          /* spill s4 */
 	movq	%r15, 56(%rsp)          /* spill s1..*s0..<<.hi */
 	mulxq	%rdi, %r15, %r14        /* r14=s1..*s1...hi r15=s1..*s1...lo */
-	movq	40(%rsp), %rdx          /* reload s0..<< */
+	movq	40(%rsp), %rdx          /* s0..<< */
 	movq	%rsi, 40(%rsp)          /* spill s1..*s0..<<.lo */
-	mulxq	%rbx, %rsi, %rdx        /* s2..*s0..<<.hi       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulxq	%rbx, %rsi, %rdx        /* rdx=s2..*s0..<<.hi rsi=s2..*s0..<<.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	addq	%rsi, %r15              /* s1..*s1...lo.. */
 	adcq	%rdx, %r14              /* s1..*s1...hi.. */
 	shlq	$1, %rdi                /* s1..<< */
 	movq	%rbx, %rdx              /* s2.. */
 	movq	%r14, 64(%rsp)          /* spill s1..*s1...hi.. */
-	mulxq	%rdi, %r14, %rsi        /* s2..*s1..<<.hi */
+	mulxq	%rdi, %r14, %rsi        /* rsi=s2..*s1..<<.hi r14=s2..*s1..<<.lo */
 	addq	%r14, %r8               /* s3..*s0..<<.lo.. */
 	adcq	%rcx, %rsi              /* s3..*s0..<<.hi.. */
 	mulxq	%rbx, %rcx, %r14        /* r14=s2..*s2...hi rcx=s2..*s2...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	movq	%rbp, %rdx              /* s3.. */
 	movq	%rsi, 72(%rsp)          /* spill s3..*s0..<<.hi.. */
-	mulxq	%rdi, %rsi, %rdi        /* s3..*s1..<<.hi       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulxq	%rdi, %rsi, %rdi        /* rdi=s3..*s1..<<.hi rsi=s3..*s1..<<.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	addq	%rcx, %rsi              /* s2..*s2...lo.. */
 	adcq	%rdi, %r14              /* s2..*s2...hi.. */
-	shlq	$1, %rbx
+	shlq	$1, %rbx                /* s2..<< */
 	mulxq	%rbx, %rbx, %rdi        /* rdi=s3..*s2..<<.hi rbx=s3..*s2..<<.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	mulxq	%rbp, %rbp, %rcx        /* rcx=s3..*s3...hi rbp=s3..*s3...lo */
 	movq	%rax, %rdx              /* s0 */
@@ -852,21 +852,21 @@ LOCAL(square_n_loop3):
 	movq	%rsi, 128(%rsp)         /* spill s2..*s2...lo.. */
 	movq	%r8, 136(%rsp)          /* spill s3..*s0..<<.lo.. */
 	mulxq	%r10, %r8, %rsi         /* rsi=s1s1.hi r8=s1s1.lo */
-	movq	120(%rsp), %rdx         /* reload s0x2 */
+	movq	120(%rsp), %rdx         /* s0x2 */
 	movq	%rax, 120(%rsp)         /* spill s1s0x2.hi */
-	mulxq	%r11, %rax, %rdx        /* s2s0x2.hi            columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulxq	%r11, %rax, %rdx        /* rdx=s2s0x2.hi rax=s2s0x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	addq	%rax, %r8               /* s1s1.lo.. */
 	adcq	%rdx, %rsi              /* s1s1.hi.. */
 	shlq	$1, %r10                /* s1x2 */
 	movq	%r11, %rdx              /* s2 */
 	movq	%rsi, 144(%rsp)         /* spill s1s1.hi.. */
-	mulxq	%r10, %rsi, %rax        /* s2s1x2.hi */
+	mulxq	%r10, %rsi, %rax        /* rax=s2s1x2.hi rsi=s2s1x2.lo */
 	addq	%rsi, %r14              /* s3s0x2.lo.. */
 	adcq	%rax, %rbx              /* s3s0x2.hi.. */
 	mulxq	%r11, %rsi, %rax        /* rax=s2s2.hi rsi=s2s2.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	movq	%r9, %rdx               /* s3 */
 	movq	%rbx, 152(%rsp)         /* spill s3s0x2.hi.. */
-	mulxq	%r10, %rbx, %r10        /* s3s1x2.hi            columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulxq	%r10, %rbx, %r10        /* r10=s3s1x2.hi rbx=s3s1x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	addq	%rbx, %rsi              /* s2s2.lo.. */
 	adcq	%r10, %rax              /* s2s2.hi.. */
 	shlq	$1, %r11                /* s2x2 */
@@ -875,34 +875,34 @@ LOCAL(square_n_loop3):
 	sbbq	%rcx, %r12              /* s0..*s0...hi.. */
 	subq	%rdi, 40(%rsp)
 	movq	%r12, 160(%rsp)         /* spill s0..*s0...hi.. */
-	movq	56(%rsp), %r12          /* reload s1..*s0..<<.hi */
+	movq	56(%rsp), %r12          /* s1..*s0..<<.hi */
 	sbbq	120(%rsp), %r12         /* s1..*s0..<<.hi.. */
 	subq	%r8, %r15               /* s1..*s1...lo.. */
 	movq	%r15, 56(%rsp)          /* spill s1..*s1...lo.. */
-	movq	64(%rsp), %r15          /* reload s1..*s1...hi.. */
+	movq	64(%rsp), %r15          /* s1..*s1...hi.. */
 	sbbq	144(%rsp), %r15         /* s1..*s1...hi.. */
 	subq	%r14, 136(%rsp)
 	movq	%r14, 64(%rsp)          /* spill s3s0x2.lo.. */
-	movq	72(%rsp), %r14          /* reload s3..*s0..<<.hi.. */
+	movq	72(%rsp), %r14          /* s3..*s0..<<.hi.. */
 	sbbq	152(%rsp), %r14         /* s3..*s0..<<.hi.. */
 	addq	128(%rsp), %rbp         /* s2..*s2...lo..       low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
 	adcq	112(%rsp), %rcx         /* s2..*s2...hi.. */
 	subq	%rsi, %rbp              /* s2..*s2...lo.. */
 	sbbq	%rax, %rcx              /* s2..*s2...hi.. */
-	movq	120(%rsp), %rax         /* reload s1s0x2.hi */
+	movq	120(%rsp), %rax         /* s1s0x2.hi */
 	addq	104(%rsp), %rdi         /* s3..*s2..<<.lo.. */
 	adcq	96(%rsp), %rax          /* s3..*s2..<<.hi.. */
-	mulxq	%r11, %r9, %r11         /* s3s2x2.hi */
+	mulxq	%r11, %r9, %r11         /* r11=s3s2x2.hi r9=s3s2x2.lo */
 	subq	%r9, %rdi               /* s3..*s2..<<.lo.. */
 	sbbq	%r11, %rax              /* s3..*s2..<<.hi.. */
-	movq	144(%rsp), %r11         /* reload s1s1.hi.. */
+	movq	144(%rsp), %r11         /* s1s1.hi.. */
 	addq	88(%rsp), %r8           /* s3..*s3...lo.. */
 	adcq	80(%rsp), %r11          /* s3..*s3...hi.. */
 	subq	%rbx, %r8               /* s3..*s3...lo.. */
 	sbbq	%r10, %r11              /* s3..*s3...hi.. */
-	movq	112(%rsp), %r10         /* reload s2..*s2...hi.. */
-	movq	104(%rsp), %r9          /* reload s3..*s2..<<.lo */
-	movq	88(%rsp), %rsi          /* reload s3..*s3...lo */
+	movq	112(%rsp), %r10         /* s2..*s2...hi.. */
+	movq	104(%rsp), %r9          /* s3..*s2..<<.lo */
+	movq	88(%rsp), %rsi          /* s3..*s3...lo */
 	movq	48(%rsp), %rdx          /* s4 */
 	addq	128(%rsp), %r13         /* s2..*s2...lo..       high = [both[k + 4] + rest[k] for k in range(3)] */
 	adcq	160(%rsp), %r10         /* s2..*s2...hi.. */
@@ -911,99 +911,99 @@ LOCAL(square_n_loop3):
 	addq	56(%rsp), %rsi          /* s3..*s3...lo.. */
 	adcq	80(%rsp), %r15          /* s3..*s3...hi.. */
 	movq	%r15, 40(%rsp)          /* spill s3..*s3...hi.. */
-	mulxq	%rdx, %r15, %rbx        /* s4s4.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulxq	%rdx, %r15, %rbx        /* rbx=s4s4.hi r15=s4s4.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%r15, %rbp              /* s2..*s2...lo..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	adcq	%rbx, %rcx              /* s2..*s2...hi.. */
 	shlq	$1, %rdx                /* s4x2 */
-	mulxq	32(%rsp), %r15, %rbx    /* s5s4x2.hi */
+	mulxq	32(%rsp), %r15, %rbx    /* rbx=s5s4x2.hi r15=s5s4x2.lo */
 	addq	%r15, %rdi              /* s3..*s2..<<.lo.. */
 	adcq	%rbx, %rax              /* s3..*s2..<<.hi.. */
-	mulxq	24(%rsp), %r15, %rbx    /* s6s4x2.hi */
+	mulxq	24(%rsp), %r15, %rbx    /* rbx=s6s4x2.hi r15=s6s4x2.lo */
 	addq	%r15, %r8               /* s3..*s3...lo.. */
 	adcq	%rbx, %r11              /* s3..*s3...hi.. */
-	mulxq	16(%rsp), %rbx, %rdx    /* s7s4x2.hi */
+	mulxq	16(%rsp), %rbx, %rdx    /* rdx=s7s4x2.hi rbx=s7s4x2.lo */
 	addq	64(%rsp), %rbx          /* s3s0x2.lo.. */
 	adcq	152(%rsp), %rdx         /* s3s0x2.hi.. */
 	movq	%rdx, %r15              /* s3s0x2.hi.. */
 	movq	32(%rsp), %rdx          /* s5 */
 	movq	%rcx, 48(%rsp)          /* spill s2..*s2...hi.. */
 	movq	%rbp, 56(%rsp)          /* spill s2..*s2...lo.. */
-	mulxq	%rdx, %rbp, %rcx        /* s5s5.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulxq	%rdx, %rbp, %rcx        /* rcx=s5s5.hi rbp=s5s5.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%rbp, %r8               /* s3..*s3...lo..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	adcq	%rcx, %r11              /* s3..*s3...hi.. */
 	shlq	$1, %rdx                /* s5x2 */
-	mulxq	24(%rsp), %rbp, %rcx    /* s6s5x2.hi */
+	mulxq	24(%rsp), %rbp, %rcx    /* rcx=s6s5x2.hi rbp=s6s5x2.lo */
 	addq	%rbp, %rbx              /* s3s0x2.lo.. */
 	adcq	%rcx, %r15              /* s3s0x2.hi.. */
-	mulxq	16(%rsp), %rdx, %rcx    /* s7s5x2.hi */
+	mulxq	16(%rsp), %rdx, %rcx    /* rcx=s7s5x2.hi rdx=s7s5x2.lo */
 	addq	%rdx, %r13              /* s2..*s2...lo.. */
 	movq	24(%rsp), %rdx          /* s6 */
 	adcq	%rcx, %r10              /* s2..*s2...hi.. */
-	mulxq	%rdx, %rbp, %rcx        /* s6s6.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulxq	%rdx, %rbp, %rcx        /* rcx=s6s6.hi rbp=s6s6.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%rbp, %r13              /* s2..*s2...lo..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	adcq	%rcx, %r10              /* s2..*s2...hi.. */
-	shlq	$1, %rdx
-	mulxq	16(%rsp), %rdx, %rcx    /* s7s6x2.hi */
+	shlq	$1, %rdx                /* s6x2 */
+	mulxq	16(%rsp), %rdx, %rcx    /* rcx=s7s6x2.hi rdx=s7s6x2.lo */
 	addq	%rdx, %r9               /* s3..*s2..<<.lo.. */
-	movq	16(%rsp), %rdx          /* reload s7 */
+	movq	16(%rsp), %rdx          /* s7 */
 	adcq	%rcx, %r12              /* s3..*s2..<<.hi.. */
-	mulxq	%rdx, %rdx, %rcx        /* s7s7.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulxq	%rdx, %rdx, %rcx        /* rcx=s7s7.hi rdx=s7s7.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%rdx, %rsi              /* s3..*s3...lo..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	movq	136(%rsp), %rdx         /* s3..*s0..<<.lo.. */
 	adcq	40(%rsp), %rcx          /* s3..*s3...hi.. */
 	shldq	$8, %rdx, %r14          /* (s3..*s0..<<.lo..).high return columns[k].split(56)[0] */
 	shldq	$8, %rsi, %rcx          /* (s3..*s3...lo..).high return columns[k].split(56)[1] */
 	movabsq	$0xffffffffffffff, %rbp /* 0xffffffffffffff */
-	andq	%rbp, %rdx              /*                      return columns[k].split(56)[0] */
+	andq	%rbp, %rdx              /* (s3..*s0..<<.lo..).low return columns[k].split(56)[0] */
 	addq	%rcx, %rdx              /* (s3..*s0..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r9, %r12           /* (s3..*s2..<<.lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rsi
+	andq	%rbp, %rsi              /* (s3..*s3...lo..).low */
 	addq	%r12, %rsi              /* (s3..*s3...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r13, %r10          /* (s2..*s2...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r9
+	andq	%rbp, %r9               /* (s3..*s2..<<.lo..).low */
 	addq	%r10, %r9               /* (s3..*s2..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %rbx, %r15          /*                      return columns[k].split(56)[1] */
+	shldq	$8, %rbx, %r15          /* (s3s0x2.lo..).high   return columns[k].split(56)[1] */
 	addq	%r14, %r15              /* (s3s0x2.lo..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rbp, %r13              /*                      return columns[k].split(56)[1] */
+	andq	%rbp, %r13              /* (s2..*s2...lo..).low return columns[k].split(56)[1] */
 	addq	%r15, %r13              /* (s2..*s2...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r8, %r11           /* (s3..*s3...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rbx
+	andq	%rbp, %rbx              /* (s3s0x2.lo..).low */
 	addq	%r11, %rbx              /* (s3s0x2.lo..).low..  limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %rdi, %rax          /* (s3..*s2..<<.lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r8
+	andq	%rbp, %r8               /* (s3..*s3...lo..).low */
 	addq	%rax, %r8               /* (s3..*s3...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	56(%rsp), %rax          /* s2..*s2...lo.. */
-	movq	48(%rsp), %r10          /* reload s2..*s2...hi.. */
+	movq	48(%rsp), %r10          /* s2..*s2...hi.. */
 	shldq	$8, %rax, %r10          /* (s2..*s2...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rdi
+	andq	%rbp, %rdi              /* (s3..*s2..<<.lo..).low */
 	addq	%rdi, %r10              /* (s3..*s2..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rbp, %rax              /*                      return columns[k].split(56)[1] */
+	andq	%rbp, %rax              /* (s2..*s2...lo..).low return columns[k].split(56)[1] */
 	addq	%r14, %rax              /* (s2..*s2...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
 	movl	$56, %r11d              /* 0x38 */
 	shrxq	%r11, %rdx, %rcx        /* ((s3..*s0..<<.lo..).low..).high return columns[k].split(56)[0] */
 	shrxq	%r11, %rsi, %rdi        /* ((s3..*s3...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rdx              /*                      return columns[k].split(56)[0] */
+	andq	%rbp, %rdx              /* ((s3..*s0..<<.lo..).low..).low return columns[k].split(56)[0] */
 	addq	%rdi, %rdx              /* ((s3..*s0..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%r11, %r9, %rdi         /* ((s3..*s2..<<.lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rsi
+	andq	%rbp, %rsi              /* ((s3..*s3...lo..).low..).low */
 	addq	%rdi, %rsi              /* ((s3..*s3...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%r11, %r13, %rdi        /* ((s2..*s2...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r9
+	andq	%rbp, %r9               /* ((s3..*s2..<<.lo..).low..).low */
 	addq	%rdi, %r9               /* ((s3..*s2..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%r11, %rbx, %rdi        /*                      return columns[k].split(56)[1] */
+	shrxq	%r11, %rbx, %rdi        /* ((s3s0x2.lo..).low..).high return columns[k].split(56)[1] */
 	addq	%rcx, %rdi              /* ((s3s0x2.lo..).low..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rbp, %r13              /*                      return columns[k].split(56)[1] */
+	andq	%rbp, %r13              /* ((s2..*s2...lo..).low..).low return columns[k].split(56)[1] */
 	addq	%rdi, %r13              /* ((s2..*s2...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%r11, %r8, %rdi         /* ((s3..*s3...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rbx
+	andq	%rbp, %rbx              /* ((s3s0x2.lo..).low..).low */
 	addq	%rdi, %rbx              /* ((s3s0x2.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%r11, %r10, %rdi        /* ((s3..*s2..<<.lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r8
+	andq	%rbp, %r8               /* ((s3..*s3...lo..).low..).low */
 	addq	%rdi, %r8               /* ((s3..*s3...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%r11, %rax, %rdi        /* ((s2..*s2...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r10
+	andq	%rbp, %r10              /* ((s3..*s2..<<.lo..).low..).low */
 	addq	%rdi, %r10              /* ((s3..*s2..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rbp, %rax              /*                      return columns[k].split(56)[1] */
+	andq	%rbp, %rax              /* ((s2..*s2...lo..).low..).low return columns[k].split(56)[1] */
 	addq	%rcx, %rax              /* ((s2..*s2...lo..).low..).low.. return [low(0) + high(7), *reversed(limbs)] */
 	movq	%r13, %r14              /* ((s2..*s2...lo..).low..).low.. */
 	movq	%r8, %r11               /* ((s3..*s3...lo..).low..).low.. */
@@ -1018,28 +1018,28 @@ LOCAL(square_n_none):
 	movl	$56, %eax               /* 0x38 */
 	shrxq	%rax, 56(%rsi), %rdx    /* a[7].high            return columns[k].split(56)[0] */
 	shrxq	%rax, 48(%rsi), %r10    /* a[6].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 56(%rsi), %rbx    /*                      return columns[k].split(56)[0] */
+	bzhiq	%rax, 56(%rsi), %rbx    /* a[7].low             return columns[k].split(56)[0] */
 	addq	%r10, %rbx              /* a[7].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 40(%rsi), %r10    /* a[5].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 48(%rsi), %rcx
+	bzhiq	%rax, 48(%rsi), %rcx    /* a[6].low */
 	addq	%r10, %rcx              /* a[6].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 32(%rsi), %r10    /* a[4].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 40(%rsi), %r8
+	bzhiq	%rax, 40(%rsi), %r8     /* a[5].low */
 	addq	%r10, %r8               /* a[5].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%rax, 24(%rsi), %r10    /*                      return columns[k].split(56)[1] */
+	shrxq	%rax, 24(%rsi), %r10    /* a[3].high            return columns[k].split(56)[1] */
 	addq	%rdx, %r10              /* a[3].high..          limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	bzhiq	%rax, 32(%rsi), %r14    /*                      return columns[k].split(56)[1] */
+	bzhiq	%rax, 32(%rsi), %r14    /* a[4].low             return columns[k].split(56)[1] */
 	addq	%r10, %r14              /* a[4].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 16(%rsi), %r10    /* a[2].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 24(%rsi), %r9
+	bzhiq	%rax, 24(%rsi), %r9     /* a[3].low */
 	addq	%r10, %r9               /* a[3].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 8(%rsi), %r10     /* a[1].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 16(%rsi), %r11
+	bzhiq	%rax, 16(%rsi), %r11    /* a[2].low */
 	addq	%r10, %r11              /* a[2].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, (%rsi), %rbp      /* a[0].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 8(%rsi), %r10
+	bzhiq	%rax, 8(%rsi), %r10     /* a[1].low */
 	addq	%rbp, %r10              /* a[1].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	bzhiq	%rax, (%rsi), %rax      /*                      return columns[k].split(56)[1] */
+	bzhiq	%rax, (%rsi), %rax      /* a[0].low             return columns[k].split(56)[1] */
 	addq	%rdx, %rax              /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
 	movq	%rbx, %rsi              /* a[7].low.. */
 LOCAL(square_n_join2):
@@ -1126,61 +1126,61 @@ SYMBOL(p448_8x56_mul_small):
 	movq	%rdi, (%rsp)            /* spill out */
 	movq	%rax, 8(%rsp)           /* spill ca0.hi */
 	mulxq	48(%rsi), %rax, %rdi    /* rdi=ca6.hi rax=ca6.lo */
-	mulxq	56(%rsi), %rsi, %rdx    /* ca7.lo */
+	mulxq	56(%rsi), %rsi, %rdx    /* rdx=ca7.hi rsi=ca7.lo */
 	shldq	$8, %rsi, %rdx          /* ca7.lo.high          return columns[k].split(56)[0] */
 	shldq	$8, %rax, %rdi          /* ca6.lo.high          return columns[k].split(56)[1] */
 	movq	%rdx, 16(%rsp)          /* spill ca7.lo.high */
 	movabsq	$0xffffffffffffff, %rdx /* 0xffffffffffffff */
-	andq	%rdx, %rsi              /*                      return columns[k].split(56)[0] */
+	andq	%rdx, %rsi              /* ca7.lo.low           return columns[k].split(56)[0] */
 	addq	%rdi, %rsi              /* ca7.lo.low..         limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r15, %r14          /* ca5.lo.high          return columns[k].split(56)[1] */
-	andq	%rdx, %rax
+	andq	%rdx, %rax              /* ca6.lo.low */
 	addq	%r14, %rax              /* ca6.lo.low..         limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r13, %r12          /* ca4.lo.high          return columns[k].split(56)[1] */
-	andq	%rdx, %r15
+	andq	%rdx, %r15              /* ca5.lo.low */
 	addq	%r12, %r15              /* ca5.lo.low..         limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %rbp, %rbx          /*                      return columns[k].split(56)[1] */
+	shldq	$8, %rbp, %rbx          /* ca3.lo.high          return columns[k].split(56)[1] */
 	addq	16(%rsp), %rbx          /* ca3.lo.high..        limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rdx, %r13              /*                      return columns[k].split(56)[1] */
+	andq	%rdx, %r13              /* ca4.lo.low           return columns[k].split(56)[1] */
 	addq	%rbx, %r13              /* ca4.lo.low..         limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %rcx, %r8           /* ca2.lo.high          return columns[k].split(56)[1] */
-	andq	%rdx, %rbp
+	andq	%rdx, %rbp              /* ca3.lo.low */
 	addq	%r8, %rbp               /* ca3.lo.low..         limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r9, %r11           /* ca1.lo.high          return columns[k].split(56)[1] */
-	andq	%rdx, %rcx
+	andq	%rdx, %rcx              /* ca2.lo.low */
 	addq	%r11, %rcx              /* ca2.lo.low..         limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movq	8(%rsp), %r11           /* reload ca0.hi */
+	movq	8(%rsp), %r11           /* ca0.hi */
 	shldq	$8, %r10, %r11          /* ca0.lo.high          return columns[k].split(56)[1] */
-	andq	%rdx, %r9
+	andq	%rdx, %r9               /* ca1.lo.low */
 	addq	%r11, %r9               /* ca1.lo.low..         limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rdx, %r10              /*                      return columns[k].split(56)[1] */
+	andq	%rdx, %r10              /* ca0.lo.low           return columns[k].split(56)[1] */
 	addq	16(%rsp), %r10          /* ca0.lo.low..         return [low(0) + high(7), *reversed(limbs)] */
 	movl	$56, %r11d              /* 0x38 */
 	shrxq	%r11, %rsi, %r8         /* (ca7.lo.low..).high  return columns[k].split(56)[0] */
 	shrxq	%r11, %rax, %rdi        /* (ca6.lo.low..).high  return columns[k].split(56)[1] */
-	andq	%rdx, %rsi              /*                      return columns[k].split(56)[0] */
+	andq	%rdx, %rsi              /* (ca7.lo.low..).low   return columns[k].split(56)[0] */
 	addq	%rdi, %rsi              /* (ca7.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%r11, %r15, %rdi        /* (ca5.lo.low..).high  return columns[k].split(56)[1] */
-	andq	%rdx, %rax
+	andq	%rdx, %rax              /* (ca6.lo.low..).low */
 	addq	%rdi, %rax              /* (ca6.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%r11, %r13, %rdi        /* (ca4.lo.low..).high  return columns[k].split(56)[1] */
-	andq	%rdx, %r15
+	andq	%rdx, %r15              /* (ca5.lo.low..).low */
 	addq	%rdi, %r15              /* (ca5.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%r11, %rbp, %rdi        /*                      return columns[k].split(56)[1] */
+	shrxq	%r11, %rbp, %rdi        /* (ca3.lo.low..).high  return columns[k].split(56)[1] */
 	addq	%r8, %rdi               /* (ca3.lo.low..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rdx, %r13              /*                      return columns[k].split(56)[1] */
+	andq	%rdx, %r13              /* (ca4.lo.low..).low   return columns[k].split(56)[1] */
 	addq	%rdi, %r13              /* (ca4.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%r11, %rcx, %rdi        /* (ca2.lo.low..).high  return columns[k].split(56)[1] */
-	andq	%rdx, %rbp
+	andq	%rdx, %rbp              /* (ca3.lo.low..).low */
 	addq	%rdi, %rbp              /* (ca3.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%r11, %r9, %rdi         /* (ca1.lo.low..).high  return columns[k].split(56)[1] */
-	andq	%rdx, %rcx
+	andq	%rdx, %rcx              /* (ca2.lo.low..).low */
 	addq	%rdi, %rcx              /* (ca2.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%r11, %r10, %r11        /* (ca0.lo.low..).high  return columns[k].split(56)[1] */
-	andq	%rdx, %r9
+	andq	%rdx, %r9               /* (ca1.lo.low..).low */
 	addq	%r11, %r9               /* (ca1.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	(%rsp), %r11            /* out */
-	andq	%rdx, %r10              /*                      return columns[k].split(56)[1] */
+	andq	%rdx, %r10              /* (ca0.lo.low..).low   return columns[k].split(56)[1] */
 	addq	%r8, %r10               /* (ca0.lo.low..).low.. return [low(0) + high(7), *reversed(limbs)] */
 	movq	%r10, (%r11)
 	movq	%r9, 8(%r11)
@@ -1307,57 +1307,57 @@ SYMBOL(p448_8x56_sub):
 	pushq	%r13                    /* save */
 	.cfi_def_cfa_offset 40
 	.cfi_offset %r13, -40
-	movabsq	$0x1fffffffffffffe, %rax
-	addq	(%rsi), %rax            /*                      return carried([x + m - y for x, m, y in zip(a, twice, b)]) */
+	movabsq	$0x1fffffffffffffe, %rax /* 0x1fffffffffffffe */
+	addq	(%rsi), %rax            /* a[0]..               return carried([x + m - y for x, m, y in zip(a, twice, b)]) */
 	subq	(%rdx), %rax            /* a[0].. */
-	movabsq	$0x1fffffffffffffe, %r10
-	addq	8(%rsi), %r10
+	movabsq	$0x1fffffffffffffe, %r10 /* 0x1fffffffffffffe */
+	addq	8(%rsi), %r10           /* a[1].. */
 	subq	8(%rdx), %r10           /* a[1].. */
-	movabsq	$0x1fffffffffffffe, %r11
-	addq	16(%rsi), %r11
+	movabsq	$0x1fffffffffffffe, %r11 /* 0x1fffffffffffffe */
+	addq	16(%rsi), %r11          /* a[2].. */
 	subq	16(%rdx), %r11          /* a[2].. */
-	movabsq	$0x1fffffffffffffe, %r9
-	addq	24(%rsi), %r9
+	movabsq	$0x1fffffffffffffe, %r9 /* 0x1fffffffffffffe */
+	addq	24(%rsi), %r9           /* a[3].. */
 	subq	24(%rdx), %r9           /* a[3].. */
-	movabsq	$0x1fffffffffffffc, %r8
-	addq	32(%rsi), %r8
+	movabsq	$0x1fffffffffffffc, %r8 /* 0x1fffffffffffffc */
+	addq	32(%rsi), %r8           /* a[4].. */
 	subq	32(%rdx), %r8           /* a[4].. */
-	movabsq	$0x1fffffffffffffe, %rcx
-	addq	40(%rsi), %rcx
+	movabsq	$0x1fffffffffffffe, %rcx /* 0x1fffffffffffffe */
+	addq	40(%rsi), %rcx          /* a[5].. */
 	subq	40(%rdx), %rcx          /* a[5].. */
-	movabsq	$0x1fffffffffffffe, %rbx
-	addq	48(%rsi), %rbx
+	movabsq	$0x1fffffffffffffe, %rbx /* 0x1fffffffffffffe */
+	addq	48(%rsi), %rbx          /* a[6].. */
 	subq	48(%rdx), %rbx          /* a[6].. */
-	movabsq	$0x1fffffffffffffe, %rbp
-	addq	56(%rsi), %rbp
+	movabsq	$0x1fffffffffffffe, %rbp /* 0x1fffffffffffffe */
+	addq	56(%rsi), %rbp          /* a[7].. */
 	subq	56(%rdx), %rbp          /* a[7].. */
 	movl	$56, %edx               /* 0x38 */
 	shrxq	%rdx, %rbp, %rsi        /* (a[7]..).high        return columns[k].split(56)[0] */
 	shrxq	%rdx, %rbx, %r12        /* (a[6]..).high        return columns[k].split(56)[1] */
 	movabsq	$0xffffffffffffff, %r13 /* 0xffffffffffffff */
-	andq	%r13, %rbp              /*                      return columns[k].split(56)[0] */
+	andq	%r13, %rbp              /* (a[7]..).low         return columns[k].split(56)[0] */
 	addq	%r12, %rbp              /* (a[7]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rdx, %rcx, %r12        /* (a[5]..).high        return columns[k].split(56)[1] */
-	andq	%r13, %rbx
+	andq	%r13, %rbx              /* (a[6]..).low */
 	addq	%r12, %rbx              /* (a[6]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rdx, %r8, %r12         /* (a[4]..).high        return columns[k].split(56)[1] */
-	andq	%r13, %rcx
+	andq	%r13, %rcx              /* (a[5]..).low */
 	addq	%r12, %rcx              /* (a[5]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%rdx, %r9, %r12         /*                      return columns[k].split(56)[1] */
+	shrxq	%rdx, %r9, %r12         /* (a[3]..).high        return columns[k].split(56)[1] */
 	addq	%rsi, %r12              /* (a[3]..).high..      limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r13, %r8               /*                      return columns[k].split(56)[1] */
+	andq	%r13, %r8               /* (a[4]..).low         return columns[k].split(56)[1] */
 	addq	%r12, %r8               /* (a[4]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rdx, %r11, %r12        /* (a[2]..).high        return columns[k].split(56)[1] */
-	andq	%r13, %r9
+	andq	%r13, %r9               /* (a[3]..).low */
 	addq	%r12, %r9               /* (a[3]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rdx, %r10, %r12        /* (a[1]..).high        return columns[k].split(56)[1] */
-	andq	%r13, %r11
+	andq	%r13, %r11              /* (a[2]..).low */
 	addq	%r12, %r11              /* (a[2]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rdx, %rax, %rdx        /* (a[0]..).high        return columns[k].split(56)[1] */
-	andq	%r13, %r10
+	andq	%r13, %r10              /* (a[1]..).low */
 	addq	%rdx, %r10              /* (a[1]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r13, %rax              /*                      return columns[k].split(56)[1] */
-	addq	%rsi, %rax              /*                      return [low(0) + high(7), *reversed(limbs)] */
+	andq	%r13, %rax              /* (a[0]..).low         return columns[k].split(56)[1] */
+	addq	%rsi, %rax              /* (a[0]..).low..       return [low(0) + high(7), *reversed(limbs)] */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
 	movq	%r11, 16(%rdi)
@@ -1415,49 +1415,49 @@ SYMBOL(p448_8x56_neg):
 	pushq	%r13                    /* save */
 	.cfi_def_cfa_offset 40
 	.cfi_offset %r13, -40
-	movabsq	$0x1fffffffffffffe, %rax
+	movabsq	$0x1fffffffffffffe, %rax /* 0x1fffffffffffffe */
 	subq	(%rsi), %rax            /* a[0]..               return carried([m - x for m, x in zip(twice, a)]) */
-	movabsq	$0x1fffffffffffffe, %r10
+	movabsq	$0x1fffffffffffffe, %r10 /* 0x1fffffffffffffe */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x1fffffffffffffe, %r11
+	movabsq	$0x1fffffffffffffe, %r11 /* 0x1fffffffffffffe */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x1fffffffffffffe, %r9
+	movabsq	$0x1fffffffffffffe, %r9 /* 0x1fffffffffffffe */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x1fffffffffffffc, %r8
+	movabsq	$0x1fffffffffffffc, %r8 /* 0x1fffffffffffffc */
 	subq	32(%rsi), %r8           /* a[4].. */
-	movabsq	$0x1fffffffffffffe, %rcx
+	movabsq	$0x1fffffffffffffe, %rcx /* 0x1fffffffffffffe */
 	subq	40(%rsi), %rcx          /* a[5].. */
-	movabsq	$0x1fffffffffffffe, %rdx
+	movabsq	$0x1fffffffffffffe, %rdx /* 0x1fffffffffffffe */
 	subq	48(%rsi), %rdx          /* a[6].. */
-	movabsq	$0x1fffffffffffffe, %rbx
+	movabsq	$0x1fffffffffffffe, %rbx /* 0x1fffffffffffffe */
 	subq	56(%rsi), %rbx          /* a[7].. */
 	movl	$56, %esi               /* 0x38 */
 	shrxq	%rsi, %rbx, %rbp        /* (a[7]..).high        return columns[k].split(56)[0] */
 	shrxq	%rsi, %rdx, %r12        /* (a[6]..).high        return columns[k].split(56)[1] */
 	movabsq	$0xffffffffffffff, %r13 /* 0xffffffffffffff */
-	andq	%r13, %rbx              /*                      return columns[k].split(56)[0] */
+	andq	%r13, %rbx              /* (a[7]..).low         return columns[k].split(56)[0] */
 	addq	%r12, %rbx              /* (a[7]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rsi, %rcx, %r12        /* (a[5]..).high        return columns[k].split(56)[1] */
-	andq	%r13, %rdx
+	andq	%r13, %rdx              /* (a[6]..).low */
 	addq	%r12, %rdx              /* (a[6]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rsi, %r8, %r12         /* (a[4]..).high        return columns[k].split(56)[1] */
-	andq	%r13, %rcx
+	andq	%r13, %rcx              /* (a[5]..).low */
 	addq	%r12, %rcx              /* (a[5]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%rsi, %r9, %r12         /*                      return columns[k].split(56)[1] */
+	shrxq	%rsi, %r9, %r12         /* (a[3]..).high        return columns[k].split(56)[1] */
 	addq	%rbp, %r12              /* (a[3]..).high..      limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r13, %r8               /*                      return columns[k].split(56)[1] */
+	andq	%r13, %r8               /* (a[4]..).low         return columns[k].split(56)[1] */
 	addq	%r12, %r8               /* (a[4]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rsi, %r11, %r12        /* (a[2]..).high        return columns[k].split(56)[1] */
-	andq	%r13, %r9
+	andq	%r13, %r9               /* (a[3]..).low */
 	addq	%r12, %r9               /* (a[3]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rsi, %r10, %r12        /* (a[1]..).high        return columns[k].split(56)[1] */
-	andq	%r13, %r11
+	andq	%r13, %r11              /* (a[2]..).low */
 	addq	%r12, %r11              /* (a[2]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rsi, %rax, %rsi        /* (a[0]..).high        return columns[k].split(56)[1] */
-	andq	%r13, %r10
+	andq	%r13, %r10              /* (a[1]..).low */
 	addq	%rsi, %r10              /* (a[1]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r13, %rax              /*                      return columns[k].split(56)[1] */
-	addq	%rbp, %rax              /*                      return [low(0) + high(7), *reversed(limbs)] */
+	andq	%r13, %rax              /* (a[0]..).low         return columns[k].split(56)[1] */
+	addq	%rbp, %rax              /* (a[0]..).low..       return [low(0) + high(7), *reversed(limbs)] */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
 	movq	%r11, 16(%rdi)
@@ -1541,36 +1541,36 @@ SYMBOL(p448_8x56_canon):
 	bzhiq	%rax, (%rsi), %r12      /* a[0].low */
 	addq	%r8, %rbp               /* a[1].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	addq	%r10, %r12              /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
-	leaq	1(%r12), %r10           /*                      q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
-	shrq	$56, %r10
-	addq	%rbp, %r10
-	shrq	$56, %r10
-	addq	%r13, %r10
-	shrq	$56, %r10
-	addq	%rdx, %r10
-	shrq	$56, %r10
-	addq	$1, %r10
-	addq	%rbx, %r10
-	shrq	$56, %r10
-	addq	%r11, %r10
-	shrq	$56, %r10
-	addq	%rcx, %r10
-	shrq	$56, %r10
+	leaq	1(%r12), %r10           /* a[0].low..           q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
+	shrq	$56, %r10               /* (a[0].low..).high */
+	addq	%rbp, %r10              /* a[1].low.. */
+	shrq	$56, %r10               /* (a[1].low..).high */
+	addq	%r13, %r10              /* a[2].low.. */
+	shrq	$56, %r10               /* (a[2].low..).high */
+	addq	%rdx, %r10              /* a[3].low.. */
+	shrq	$56, %r10               /* (a[3].low..).high */
+	addq	$1, %r10                /* (a[3].low..).high.. */
+	addq	%rbx, %r10              /* a[4].low.. */
+	shrq	$56, %r10               /* (a[4].low..).high */
+	addq	%r11, %r10              /* a[5].low.. */
+	shrq	$56, %r10               /* (a[5].low..).high */
+	addq	%rcx, %r10              /* a[6].low.. */
+	shrq	$56, %r10               /* (a[6].low..).high */
 	addq	%r9, %r10               /* a[7].low.. */
 	shrxq	%rax, %r10, %r8         /* (a[7].low..).high */
 	addq	%r8, %r12               /* a[0].low..           limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	shrxq	%rax, %r12, %rsi
+	shrxq	%rax, %r12, %rsi        /* (a[0].low..).high */
 	addq	%rsi, %rbp              /* a[1].low.. */
-	shrxq	%rax, %rbp, %rsi
+	shrxq	%rax, %rbp, %rsi        /* (a[1].low..).high */
 	addq	%rsi, %r13              /* a[2].low.. */
-	shrxq	%rax, %r13, %rsi
+	shrxq	%rax, %r13, %rsi        /* (a[2].low..).high */
 	addq	%rsi, %rdx              /* a[3].low.. */
-	shrxq	%rax, %rdx, %rsi
-	addq	%r8, %rsi
+	shrxq	%rax, %rdx, %rsi        /* (a[3].low..).high */
+	addq	%r8, %rsi               /* (a[3].low..).high.. */
 	addq	%rsi, %rbx              /* a[4].low.. */
-	movabsq	$0xff00000000000000, %r8
+	movabsq	$0xff00000000000000, %r8 /* 0xff00000000000000 */
 	andq	%r8, %r10               /* (a[7].low..).low     return [*reduced, limbs[7] + over - (q << 56)] */
-	shrxq	%rax, %rbx, %r8         /*                      limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	shrxq	%rax, %rbx, %r8         /* (a[4].low..).high    limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	addq	%r8, %r11               /* a[5].low.. */
 	movabsq	$0xffffffffffffff, %r8  /* 0xffffffffffffff */
 	andq	%r8, %r12               /* (a[0].low..).low */
@@ -1644,97 +1644,97 @@ SYMBOL(p448_8x56_to_bytes):
 	movl	$56, %eax               /* 0x38 */
 	shrxq	%rax, 56(%rsi), %r10    /* a[7].high            return columns[k].split(56)[0] */
 	shrxq	%rax, 48(%rsi), %r11    /* a[6].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 56(%rsi), %r9     /*                      return columns[k].split(56)[0] */
+	bzhiq	%rax, 56(%rsi), %r9     /* a[7].low             return columns[k].split(56)[0] */
 	addq	%r11, %r9               /* a[7].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 40(%rsi), %r11    /* a[5].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 48(%rsi), %r8
+	bzhiq	%rax, 48(%rsi), %r8     /* a[6].low */
 	addq	%r11, %r8               /* a[6].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 32(%rsi), %r11    /* a[4].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 40(%rsi), %rcx
+	bzhiq	%rax, 40(%rsi), %rcx    /* a[5].low */
 	addq	%r11, %rcx              /* a[5].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%rax, 24(%rsi), %r11    /*                      return columns[k].split(56)[1] */
+	shrxq	%rax, 24(%rsi), %r11    /* a[3].high            return columns[k].split(56)[1] */
 	addq	%r10, %r11              /* a[3].high..          limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	bzhiq	%rax, 32(%rsi), %rdx    /*                      return columns[k].split(56)[1] */
+	bzhiq	%rax, 32(%rsi), %rdx    /* a[4].low             return columns[k].split(56)[1] */
 	addq	%r11, %rdx              /* a[4].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 16(%rsi), %r11    /* a[2].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 24(%rsi), %rbx
+	bzhiq	%rax, 24(%rsi), %rbx    /* a[3].low */
 	addq	%r11, %rbx              /* a[3].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 8(%rsi), %r11     /* a[1].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 16(%rsi), %rbp
+	bzhiq	%rax, 16(%rsi), %rbp    /* a[2].low */
 	addq	%r11, %rbp              /* a[2].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, (%rsi), %r11      /* a[0].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 8(%rsi), %r12
+	bzhiq	%rax, 8(%rsi), %r12     /* a[1].low */
 	addq	%r11, %r12              /* a[1].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	bzhiq	%rax, (%rsi), %r11      /*                      return columns[k].split(56)[1] */
+	bzhiq	%rax, (%rsi), %r11      /* a[0].low             return columns[k].split(56)[1] */
 	addq	%r10, %r11              /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
-	leaq	1(%r11), %r10           /*                      q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
-	shrq	$56, %r10
-	addq	%r12, %r10
-	shrq	$56, %r10
-	addq	%rbp, %r10
-	shrq	$56, %r10
-	addq	%rbx, %r10
-	shrq	$56, %r10
-	addq	$1, %r10
-	addq	%rdx, %r10
-	shrq	$56, %r10
-	addq	%rcx, %r10
-	shrq	$56, %r10
-	addq	%r8, %r10
-	shrq	$56, %r10
+	leaq	1(%r11), %r10           /* a[0].low..           q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
+	shrq	$56, %r10               /* (a[0].low..).high */
+	addq	%r12, %r10              /* a[1].low.. */
+	shrq	$56, %r10               /* (a[1].low..).high */
+	addq	%rbp, %r10              /* a[2].low.. */
+	shrq	$56, %r10               /* (a[2].low..).high */
+	addq	%rbx, %r10              /* a[3].low.. */
+	shrq	$56, %r10               /* (a[3].low..).high */
+	addq	$1, %r10                /* (a[3].low..).high.. */
+	addq	%rdx, %r10              /* a[4].low.. */
+	shrq	$56, %r10               /* (a[4].low..).high */
+	addq	%rcx, %r10              /* a[5].low.. */
+	shrq	$56, %r10               /* (a[5].low..).high */
+	addq	%r8, %r10               /* a[6].low.. */
+	shrq	$56, %r10               /* (a[6].low..).high */
 	addq	%r9, %r10               /* a[7].low.. */
 	shrxq	%rax, %r10, %rsi        /* (a[7].low..).high */
 	addq	%rsi, %r11              /* a[0].low..           limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	shrxq	%rax, %r11, %r13
+	shrxq	%rax, %r11, %r13        /* (a[0].low..).high */
 	addq	%r13, %r12              /* a[1].low.. */
-	shrxq	%rax, %r12, %r13
+	shrxq	%rax, %r12, %r13        /* (a[1].low..).high */
 	addq	%r13, %rbp              /* a[2].low.. */
-	shrxq	%rax, %rbp, %r13
+	shrxq	%rax, %rbp, %r13        /* (a[2].low..).high */
 	addq	%r13, %rbx              /* a[3].low.. */
-	shrxq	%rax, %rbx, %r13
-	addq	%rsi, %r13
+	shrxq	%rax, %rbx, %r13        /* (a[3].low..).high */
+	addq	%rsi, %r13              /* (a[3].low..).high.. */
 	addq	%r13, %rdx              /* a[4].low.. */
-	shrxq	%rax, %rdx, %rsi
+	shrxq	%rax, %rdx, %rsi        /* (a[4].low..).high */
 	addq	%rsi, %rcx              /* a[5].low.. */
-	shrxq	%rax, %rcx, %rsi
+	shrxq	%rax, %rcx, %rsi        /* (a[5].low..).high */
 	addq	%rsi, %r8               /* a[6].low.. */
-	shrxq	%rax, %r8, %rsi
+	shrxq	%rax, %r8, %rsi         /* (a[6].low..).high */
 	addq	%rsi, %r9               /* a[7].low..           return [*reduced, limbs[7] + over - (q << 56)] */
-	movabsq	$0xff00000000000000, %rsi
-	andq	%rsi, %r10
+	movabsq	$0xff00000000000000, %rsi /* 0xff00000000000000 */
+	andq	%rsi, %r10              /* (a[7].low..).low */
 	subq	%r10, %r9               /* a[7].low.. */
 	movabsq	$0xffffffffffffff, %r10 /* 0xffffffffffffff */
 	andq	%r10, %r12              /* (a[1].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	shlxq	%rax, %r12, %rax        /* (a[1].low..).low<<   return canon(a).value */
 	shrq	$8, %r12                /* (a[1].low..).low.high */
-	andq	%r10, %r11              /*                      limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	andq	%r10, %r11              /* (a[0].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	orq	%rax, %r11              /* (a[0].low..).low..   return canon(a).value */
 	andq	%r10, %rbp              /* (a[2].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	movl	$48, %eax
+	movl	$48, %eax               /* 0x30 */
 	shlxq	%rax, %rbp, %rax        /* (a[2].low..).low<<   return canon(a).value */
 	shrq	$16, %rbp               /* (a[2].low..).low.high */
 	orq	%rax, %r12              /* (a[1].low..).low.high.. */
 	andq	%r10, %rbx              /* (a[3].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	movl	$40, %eax
+	movl	$40, %eax               /* 0x28 */
 	shlxq	%rax, %rbx, %rax        /* (a[3].low..).low<<   return canon(a).value */
 	shrq	$24, %rbx               /* (a[3].low..).low.high */
 	orq	%rax, %rbp              /* (a[2].low..).low.high.. */
 	andq	%r10, %rdx              /* (a[4].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	movl	$32, %eax
+	movl	$32, %eax               /* 0x20 */
 	shlxq	%rax, %rdx, %rax        /* (a[4].low..).low<<   return canon(a).value */
 	shrq	$32, %rdx               /* (a[4].low..).low.high */
 	orq	%rax, %rbx              /* (a[3].low..).low.high.. */
 	andq	%r10, %rcx              /* (a[5].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	movl	$24, %eax
+	movl	$24, %eax               /* 0x18 */
 	shlxq	%rax, %rcx, %rax        /* (a[5].low..).low<<   return canon(a).value */
 	shrq	$40, %rcx               /* (a[5].low..).low.high */
 	orq	%rax, %rdx              /* (a[4].low..).low.high.. */
 	andq	%r10, %r8               /* (a[6].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	movl	$16, %eax
+	movl	$16, %eax               /* 0x10 */
 	shlxq	%rax, %r8, %rax         /* (a[6].low..).low<<   return canon(a).value */
 	shrq	$48, %r8                /* (a[6].low..).low.high */
 	orq	%rax, %rcx              /* (a[5].low..).low.high.. */
-	shlq	$8, %r9
+	shlq	$8, %r9                 /* a[7].low..<< */
 	orq	%r9, %r8                /* (a[6].low..).low.high.. */
 	movq	%r11, (%rdi)
 	movq	%r12, 8(%rdi)
@@ -1812,7 +1812,7 @@ SYMBOL(p448_8x56_from_bytes):
 	movq	40(%rsi), %rbx          /* s[5] */
 	movq	48(%rsi), %rbp          /* s[6] */
 	sbbq	$-1, %rax
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* carry */
 	shldq	$8, %r10, %r11          /* s[0].high            return [pick(beyond, 0, limb) for limb in fe.limbs_of(s.value)], 1 - beyond */
 	shrdq	$48, %r9, %r8           /* s[1].high */
@@ -1821,7 +1821,7 @@ SYMBOL(p448_8x56_from_bytes):
 	shrdq	$24, %rbx, %rdx         /* s[4].high */
 	shrdq	$16, %rbp, %rbx         /* s[5].high */
 	shrq	$8, %rbp                /* s[6].high */
-	movl	$56, %esi
+	movl	$56, %esi               /* 0x38 */
 	bzhiq	%rsi, %r10, %r10        /* s[0].low */
 	cmpq	$1, %rax
 	movl	$0, %esi                /* 0 */
@@ -1846,9 +1846,9 @@ SYMBOL(p448_8x56_from_bytes):
 	cmpq	$1, %rax
 	cmovcq	%rsi, %rbx              /* %v42 */
 	cmovcq	%rsi, %rbp              /* %v43 */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* %v44 */
-	movl	$1, %esi
+	movl	$1, %esi                /* 1 */
 	subq	%rax, %rsi              /* %v46 */
 	movq	%r10, (%rdi)
 	movq	%r11, 8(%rdi)
@@ -2210,17 +2210,17 @@ SYMBOL(p448_8x56_swap):
 	movq	%r13, 48(%rdi)
 	movq	%rbp, 56(%rdi)
 	movq	%rax, (%rsi)
-	movq	24(%rsp), %rax          /* reload %v34 */
+	movq	24(%rsp), %rax          /* %v34 */
 	movq	%r11, 8(%rsi)
 	movq	%rdx, 16(%rsi)
 	movq	%rax, 24(%rsi)
-	movq	8(%rsp), %rax           /* reload %v35 */
+	movq	8(%rsp), %rax           /* %v35 */
 	movq	%rax, 32(%rsi)
-	movq	(%rsp), %rax            /* reload %v36 */
+	movq	(%rsp), %rax            /* %v36 */
 	movq	%rax, 40(%rsi)
-	movq	16(%rsp), %rax          /* reload %v37 */
+	movq	16(%rsp), %rax          /* %v37 */
 	movq	%rax, 48(%rsi)
-	movq	32(%rsp), %rax          /* reload %v38 */
+	movq	32(%rsp), %rax          /* %v38 */
 	movq	%rax, 56(%rsi)
 	addq	$40, %rsp
 	.cfi_def_cfa_offset 56
@@ -2301,36 +2301,36 @@ SYMBOL(p448_8x56_is_zero):
 	bzhiq	%rax, (%rdi), %rbp      /* a[0].low */
 	addq	%r8, %rbx               /* a[1].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	addq	%r10, %rbp              /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
-	leaq	1(%rbp), %r10           /*                      q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
-	shrq	$56, %r10
-	addq	%rbx, %r10
-	shrq	$56, %r10
-	addq	%r12, %r10
-	shrq	$56, %r10
-	addq	%rdx, %r10
-	shrq	$56, %r10
-	addq	$1, %r10
-	addq	%rsi, %r10
-	shrq	$56, %r10
-	addq	%r11, %r10
-	shrq	$56, %r10
-	addq	%rcx, %r10
-	shrq	$56, %r10
+	leaq	1(%rbp), %r10           /* a[0].low..           q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
+	shrq	$56, %r10               /* (a[0].low..).high */
+	addq	%rbx, %r10              /* a[1].low.. */
+	shrq	$56, %r10               /* (a[1].low..).high */
+	addq	%r12, %r10              /* a[2].low.. */
+	shrq	$56, %r10               /* (a[2].low..).high */
+	addq	%rdx, %r10              /* a[3].low.. */
+	shrq	$56, %r10               /* (a[3].low..).high */
+	addq	$1, %r10                /* (a[3].low..).high.. */
+	addq	%rsi, %r10              /* a[4].low.. */
+	shrq	$56, %r10               /* (a[4].low..).high */
+	addq	%r11, %r10              /* a[5].low.. */
+	shrq	$56, %r10               /* (a[5].low..).high */
+	addq	%rcx, %r10              /* a[6].low.. */
+	shrq	$56, %r10               /* (a[6].low..).high */
 	addq	%r9, %r10               /* a[7].low.. */
 	shrxq	%rax, %r10, %r8         /* (a[7].low..).high */
 	addq	%r8, %rbp               /* a[0].low..           limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	shrxq	%rax, %rbp, %rdi
+	shrxq	%rax, %rbp, %rdi        /* (a[0].low..).high */
 	addq	%rdi, %rbx              /* a[1].low.. */
-	shrxq	%rax, %rbx, %rdi
+	shrxq	%rax, %rbx, %rdi        /* (a[1].low..).high */
 	addq	%rdi, %r12              /* a[2].low.. */
-	shrxq	%rax, %r12, %rdi
+	shrxq	%rax, %r12, %rdi        /* (a[2].low..).high */
 	addq	%rdi, %rdx              /* a[3].low.. */
-	shrxq	%rax, %rdx, %rdi
-	addq	%r8, %rdi
+	shrxq	%rax, %rdx, %rdi        /* (a[3].low..).high */
+	addq	%r8, %rdi               /* (a[3].low..).high.. */
 	addq	%rdi, %rsi              /* a[4].low.. */
-	movabsq	$0xff00000000000000, %r8
+	movabsq	$0xff00000000000000, %r8 /* 0xff00000000000000 */
 	andq	%r8, %r10               /* (a[7].low..).low     return [*reduced, limbs[7] + over - (q << 56)] */
-	shrxq	%rax, %rsi, %r8         /*                      limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	shrxq	%rax, %rsi, %r8         /* (a[4].low..).high    limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	addq	%r8, %r11               /* a[5].low.. */
 	movabsq	$0xffffffffffffff, %r8  /* 0xffffffffffffff */
 	andq	%r8, %rbp               /* (a[0].low..).low */
@@ -2350,9 +2350,9 @@ SYMBOL(p448_8x56_is_zero):
 	andq	%r8, %rcx               /* (a[6].low..).low */
 	addq	%rsi, %rbp              /* (a[0].low..).low..   return sum(canon(a)).is_zero() */
 	movq	$1, %rax                /* start */
-	addq	%r11, %rbp
-	addq	%rcx, %rbp
-	addq	%r9, %rbp
+	addq	%r11, %rbp              /* (a[0].low..).low.. */
+	addq	%rcx, %rbp              /* (a[0].low..).low.. */
+	addq	%r9, %rbp               /* (a[0].low..).low.. */
 	negq	%rbp
 	sbbq	$0, %rax                /* %v88 */
 	popq	%r12                    /* restore */
@@ -2400,27 +2400,27 @@ SYMBOL(p448_8x56_equal):
 	pushq	%r13                    /* save */
 	.cfi_def_cfa_offset 40
 	.cfi_offset %r13, -40
-	movabsq	$0x1fffffffffffffe, %r10
+	movabsq	$0x1fffffffffffffe, %r10 /* 0x1fffffffffffffe */
 	addq	(%rdi), %r10            /* a[0]..               return carried([x + m - y for x, m, y in zip(a, twice, b)]) */
-	movabsq	$0x1fffffffffffffe, %rax
+	movabsq	$0x1fffffffffffffe, %rax /* 0x1fffffffffffffe */
 	addq	8(%rdi), %rax           /* a[1].. */
-	movabsq	$0x1fffffffffffffe, %r11
+	movabsq	$0x1fffffffffffffe, %r11 /* 0x1fffffffffffffe */
 	addq	16(%rdi), %r11          /* a[2].. */
-	movabsq	$0x1fffffffffffffe, %r9
+	movabsq	$0x1fffffffffffffe, %r9 /* 0x1fffffffffffffe */
 	addq	24(%rdi), %r9           /* a[3].. */
 	subq	(%rsi), %r10            /* a[0].. */
 	subq	8(%rsi), %rax           /* a[1].. */
 	subq	16(%rsi), %r11          /* a[2].. */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x1fffffffffffffc, %r8
+	movabsq	$0x1fffffffffffffc, %r8 /* 0x1fffffffffffffc */
 	addq	32(%rdi), %r8           /* a[4].. */
-	movabsq	$0x1fffffffffffffe, %rcx
+	movabsq	$0x1fffffffffffffe, %rcx /* 0x1fffffffffffffe */
 	addq	40(%rdi), %rcx          /* a[5].. */
 	subq	32(%rsi), %r8           /* a[4].. */
 	subq	40(%rsi), %rcx          /* a[5].. */
-	movabsq	$0x1fffffffffffffe, %rdx
+	movabsq	$0x1fffffffffffffe, %rdx /* 0x1fffffffffffffe */
 	addq	48(%rdi), %rdx          /* a[6].. */
-	movabsq	$0x1fffffffffffffe, %rbx
+	movabsq	$0x1fffffffffffffe, %rbx /* 0x1fffffffffffffe */
 	addq	56(%rdi), %rbx          /* a[7].. */
 	subq	48(%rsi), %rdx          /* a[6].. */
 	subq	56(%rsi), %rbx          /* a[7].. */
@@ -2429,7 +2429,7 @@ SYMBOL(p448_8x56_equal):
 	shrxq	%rsi, %rbx, %rbp        /* (a[7]..).high        return columns[k].split(56)[0] */
 	shrxq	%rsi, %rdx, %r12        /* (a[6]..).high        return columns[k].split(56)[1] */
 	movabsq	$0xffffffffffffff, %r13 /* 0xffffffffffffff */
-	andq	%r13, %rbx              /*                      return columns[k].split(56)[0] */
+	andq	%r13, %rbx              /* (a[7]..).low         return columns[k].split(56)[0] */
 	addq	%r12, %rbx              /* (a[7]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	andq	%r13, %rdx              /* (a[6]..).low         return columns[k].split(56)[1] */
 	shrxq	%rsi, %r8, %r12         /* (a[4]..).high */
@@ -2476,36 +2476,36 @@ SYMBOL(p448_8x56_equal):
 	andq	%r13, %r10              /* ((a[0]..).low..).low */
 	addq	%rbp, %rax              /* ((a[1]..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	addq	%rdi, %r10              /* ((a[0]..).low..).low.. return [low(0) + high(7), *reversed(limbs)] */
-	leaq	1(%r10), %rdi           /*                      q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
-	shrq	$56, %rdi
-	addq	%rax, %rdi
-	shrq	$56, %rdi
-	addq	%r11, %rdi
-	shrq	$56, %rdi
-	addq	%r9, %rdi
-	shrq	$56, %rdi
-	addq	$1, %rdi
-	addq	%r8, %rdi
-	shrq	$56, %rdi
-	addq	%rcx, %rdi
-	shrq	$56, %rdi
-	addq	%rdx, %rdi
-	shrq	$56, %rdi
+	leaq	1(%r10), %rdi           /* ((a[0]..).low..).low.. q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
+	shrq	$56, %rdi               /* (((a[0]..).low..).low..).high */
+	addq	%rax, %rdi              /* ((a[1]..).low..).low.. */
+	shrq	$56, %rdi               /* (((a[1]..).low..).low..).high */
+	addq	%r11, %rdi              /* ((a[2]..).low..).low.. */
+	shrq	$56, %rdi               /* (((a[2]..).low..).low..).high */
+	addq	%r9, %rdi               /* ((a[3]..).low..).low.. */
+	shrq	$56, %rdi               /* (((a[3]..).low..).low..).high */
+	addq	$1, %rdi                /* (((a[3]..).low..).low..).high.. */
+	addq	%r8, %rdi               /* ((a[4]..).low..).low.. */
+	shrq	$56, %rdi               /* (((a[4]..).low..).low..).high */
+	addq	%rcx, %rdi              /* ((a[5]..).low..).low.. */
+	shrq	$56, %rdi               /* (((a[5]..).low..).low..).high */
+	addq	%rdx, %rdi              /* ((a[6]..).low..).low.. */
+	shrq	$56, %rdi               /* (((a[6]..).low..).low..).high */
 	addq	%rbx, %rdi              /* ((a[7]..).low..).low.. */
 	shrxq	%rsi, %rdi, %rbp        /* (((a[7]..).low..).low..).high */
 	addq	%rbp, %r10              /* ((a[0]..).low..).low.. limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	shrxq	%rsi, %r10, %r12
+	shrxq	%rsi, %r10, %r12        /* (((a[0]..).low..).low..).high */
 	addq	%r12, %rax              /* ((a[1]..).low..).low.. */
-	shrxq	%rsi, %rax, %r12
+	shrxq	%rsi, %rax, %r12        /* (((a[1]..).low..).low..).high */
 	addq	%r12, %r11              /* ((a[2]..).low..).low.. */
-	shrxq	%rsi, %r11, %r12
+	shrxq	%rsi, %r11, %r12        /* (((a[2]..).low..).low..).high */
 	addq	%r12, %r9               /* ((a[3]..).low..).low.. */
-	shrxq	%rsi, %r9, %r12
-	addq	%rbp, %r12
+	shrxq	%rsi, %r9, %r12         /* (((a[3]..).low..).low..).high */
+	addq	%rbp, %r12              /* (((a[3]..).low..).low..).high.. */
 	addq	%r12, %r8               /* ((a[4]..).low..).low.. */
-	movabsq	$0xff00000000000000, %rbp
+	movabsq	$0xff00000000000000, %rbp /* 0xff00000000000000 */
 	andq	%rbp, %rdi              /* (((a[7]..).low..).low..).low return [*reduced, limbs[7] + over - (q << 56)] */
-	shrxq	%rsi, %r8, %rbp         /*                      limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	shrxq	%rsi, %r8, %rbp         /* (((a[4]..).low..).low..).high limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	addq	%rbp, %rcx              /* ((a[5]..).low..).low.. */
 	andq	%r13, %r10              /* (((a[0]..).low..).low..).low */
 	shrxq	%rsi, %rcx, %rbp        /* (((a[5]..).low..).low..).high */
@@ -2524,9 +2524,9 @@ SYMBOL(p448_8x56_equal):
 	andq	%r13, %rdx              /* (((a[6]..).low..).low..).low */
 	addq	%r8, %r10               /* (((a[0]..).low..).low..).low.. return sum(canon(a)).is_zero() */
 	movq	$1, %rax                /* start */
-	addq	%rcx, %r10
-	addq	%rdx, %r10
-	addq	%rbx, %r10
+	addq	%rcx, %r10              /* (((a[0]..).low..).low..).low.. */
+	addq	%rdx, %r10              /* (((a[0]..).low..).low..).low.. */
+	addq	%rbx, %r10              /* (((a[0]..).low..).low..).low.. */
 	negq	%r10
 	sbbq	$0, %rax                /* %v140 */
 	popq	%r13                    /* restore */
@@ -2582,117 +2582,117 @@ SYMBOL(p448_8x56_absolute):
 	movl	$56, %eax               /* 0x38 */
 	shrxq	%rax, 56(%rsi), %r10    /* a[7].high            return columns[k].split(56)[0] */
 	shrxq	%rax, 48(%rsi), %r11    /* a[6].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 56(%rsi), %r9     /*                      return columns[k].split(56)[0] */
+	bzhiq	%rax, 56(%rsi), %r9     /* a[7].low             return columns[k].split(56)[0] */
 	addq	%r11, %r9               /* a[7].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 40(%rsi), %r11    /* a[5].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 48(%rsi), %r8
+	bzhiq	%rax, 48(%rsi), %r8     /* a[6].low */
 	addq	%r11, %r8               /* a[6].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 32(%rsi), %r11    /* a[4].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 40(%rsi), %rcx
+	bzhiq	%rax, 40(%rsi), %rcx    /* a[5].low */
 	addq	%r11, %rcx              /* a[5].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%rax, 24(%rsi), %r11    /*                      return columns[k].split(56)[1] */
+	shrxq	%rax, 24(%rsi), %r11    /* a[3].high            return columns[k].split(56)[1] */
 	addq	%r10, %r11              /* a[3].high..          limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	bzhiq	%rax, 32(%rsi), %rdx    /*                      return columns[k].split(56)[1] */
+	bzhiq	%rax, 32(%rsi), %rdx    /* a[4].low             return columns[k].split(56)[1] */
 	addq	%r11, %rdx              /* a[4].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 16(%rsi), %r11    /* a[2].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 24(%rsi), %rbx
+	bzhiq	%rax, 24(%rsi), %rbx    /* a[3].low */
 	addq	%r11, %rbx              /* a[3].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, 8(%rsi), %r11     /* a[1].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 16(%rsi), %rbp
+	bzhiq	%rax, 16(%rsi), %rbp    /* a[2].low */
 	addq	%r11, %rbp              /* a[2].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrxq	%rax, (%rsi), %r11      /* a[0].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 8(%rsi), %r12
+	bzhiq	%rax, 8(%rsi), %r12     /* a[1].low */
 	addq	%r11, %r12              /* a[1].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	bzhiq	%rax, (%rsi), %r11      /*                      return columns[k].split(56)[1] */
+	bzhiq	%rax, (%rsi), %r11      /* a[0].low             return columns[k].split(56)[1] */
 	addq	%r10, %r11              /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
-	leaq	1(%r11), %r10           /*                      q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
-	shrq	$56, %r10
-	addq	%r12, %r10
-	shrq	$56, %r10
-	addq	%rbp, %r10
-	shrq	$56, %r10
-	addq	%rbx, %r10
-	shrq	$56, %r10
-	addq	$1, %r10
-	addq	%rdx, %r10
-	shrq	$56, %r10
-	addq	%rcx, %r10
-	shrq	$56, %r10
-	addq	%r8, %r10
-	shrq	$56, %r10
+	leaq	1(%r11), %r10           /* a[0].low..           q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
+	shrq	$56, %r10               /* (a[0].low..).high */
+	addq	%r12, %r10              /* a[1].low.. */
+	shrq	$56, %r10               /* (a[1].low..).high */
+	addq	%rbp, %r10              /* a[2].low.. */
+	shrq	$56, %r10               /* (a[2].low..).high */
+	addq	%rbx, %r10              /* a[3].low.. */
+	shrq	$56, %r10               /* (a[3].low..).high */
+	addq	$1, %r10                /* (a[3].low..).high.. */
+	addq	%rdx, %r10              /* a[4].low.. */
+	shrq	$56, %r10               /* (a[4].low..).high */
+	addq	%rcx, %r10              /* a[5].low.. */
+	shrq	$56, %r10               /* (a[5].low..).high */
+	addq	%r8, %r10               /* a[6].low.. */
+	shrq	$56, %r10               /* (a[6].low..).high */
 	addq	%r9, %r10               /* a[7].low.. */
 	shrxq	%rax, %r10, %rsi        /* (a[7].low..).high */
 	addq	%rsi, %r11              /* a[0].low..           limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	shrxq	%rax, %r11, %r13
+	shrxq	%rax, %r11, %r13        /* (a[0].low..).high */
 	addq	%r13, %r12              /* a[1].low.. */
-	shrxq	%rax, %r12, %r13
+	shrxq	%rax, %r12, %r13        /* (a[1].low..).high */
 	addq	%r13, %rbp              /* a[2].low.. */
-	shrxq	%rax, %rbp, %r13
+	shrxq	%rax, %rbp, %r13        /* (a[2].low..).high */
 	addq	%r13, %rbx              /* a[3].low.. */
-	shrxq	%rax, %rbx, %r13
-	addq	%rsi, %r13
+	shrxq	%rax, %rbx, %r13        /* (a[3].low..).high */
+	addq	%rsi, %r13              /* (a[3].low..).high.. */
 	addq	%r13, %rdx              /* a[4].low.. */
-	shrxq	%rax, %rdx, %rsi
+	shrxq	%rax, %rdx, %rsi        /* (a[4].low..).high */
 	addq	%rsi, %rcx              /* a[5].low.. */
-	shrxq	%rax, %rcx, %rsi
+	shrxq	%rax, %rcx, %rsi        /* (a[5].low..).high */
 	addq	%rsi, %r8               /* a[6].low.. */
-	shrxq	%rax, %r8, %rsi
+	shrxq	%rax, %r8, %rsi         /* (a[6].low..).high */
 	addq	%rsi, %r9               /* a[7].low..           return [*reduced, limbs[7] + over - (q << 56)] */
-	movabsq	$0xff00000000000000, %rsi
-	andq	%rsi, %r10
+	movabsq	$0xff00000000000000, %rsi /* 0xff00000000000000 */
+	andq	%rsi, %r10              /* (a[7].low..).low */
 	subq	%r10, %r9               /* a[7].low.. */
 	movabsq	$0xffffffffffffff, %r10 /* 0xffffffffffffff */
 	andq	%r10, %r12              /* (a[1].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	shlxq	%rax, %r12, %rax        /* (a[1].low..).low<<   x = canon(a).value */
 	shrq	$8, %r12                /* (a[1].low..).low.high */
-	andq	%r10, %r11              /*                      limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	andq	%r10, %r11              /* (a[0].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	orq	%rax, %r11              /* (a[0].low..).low..   x = canon(a).value */
 	andq	%r10, %rbp              /* (a[2].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	movl	$48, %eax
+	movl	$48, %eax               /* 0x30 */
 	shlxq	%rax, %rbp, %rax        /* (a[2].low..).low<<   x = canon(a).value */
 	shrq	$16, %rbp               /* (a[2].low..).low.high */
 	orq	%rax, %r12              /* (a[1].low..).low.high.. */
 	andq	%r10, %rbx              /* (a[3].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	movl	$40, %eax
+	movl	$40, %eax               /* 0x28 */
 	shlxq	%rax, %rbx, %rax        /* (a[3].low..).low<<   x = canon(a).value */
 	shrq	$24, %rbx               /* (a[3].low..).low.high */
 	orq	%rax, %rbp              /* (a[2].low..).low.high.. */
 	andq	%r10, %rdx              /* (a[4].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	movl	$32, %eax
+	movl	$32, %eax               /* 0x20 */
 	shlxq	%rax, %rdx, %rax        /* (a[4].low..).low<<   x = canon(a).value */
 	shrq	$32, %rdx               /* (a[4].low..).low.high */
 	orq	%rax, %rbx              /* (a[3].low..).low.high.. */
 	andq	%r10, %rcx              /* (a[5].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	movl	$24, %eax
+	movl	$24, %eax               /* 0x18 */
 	shlxq	%rax, %rcx, %rax        /* (a[5].low..).low<<   x = canon(a).value */
 	shrq	$40, %rcx               /* (a[5].low..).low.high */
 	orq	%rax, %rdx              /* (a[4].low..).low.high.. */
 	andq	%r10, %r8               /* (a[6].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	movl	$16, %eax
+	movl	$16, %eax               /* 0x10 */
 	shlxq	%rax, %r8, %rax         /* (a[6].low..).low<<   x = canon(a).value */
 	shrq	$48, %r8                /* (a[6].low..).low.high */
 	orq	%rax, %rcx              /* (a[5].low..).low.high.. */
-	shlq	$8, %r9
+	shlq	$8, %r9                 /* a[7].low..<< */
 	orq	%r9, %r8                /* (a[6].low..).low.high.. */
-	movq	$-1, %rax
+	movq	$-1, %rax               /* 0xffffffffffffffff */
 	subq	%r11, %rax              /* (a[0].low..).low..   return pick(x.split(1)[0], P - x, x) */
-	movq	$-1, %r9
+	movq	$-1, %r9                /* 0xffffffffffffffff */
 	sbbq	%r12, %r9               /* (a[1].low..).low.high.. */
-	movq	$-1, %rsi
+	movq	$-1, %rsi               /* 0xffffffffffffffff */
 	sbbq	%rbp, %rsi              /* (a[2].low..).low.high.. */
-	movabsq	$0xfffffffeffffffff, %r13
+	movabsq	$0xfffffffeffffffff, %r13 /* 0xfffffffeffffffff */
 	sbbq	%rbx, %r13              /* (a[3].low..).low.high.. */
-	movq	$-1, %r10
+	movq	$-1, %r10               /* 0xffffffffffffffff */
 	sbbq	%rdx, %r10              /* (a[4].low..).low.high.. */
 	movq	%r10, (%rsp)            /* spill (a[4].low..).low.high.. */
-	movq	$-1, %r10
+	movq	$-1, %r10               /* 0xffffffffffffffff */
 	sbbq	%rcx, %r10              /* (a[5].low..).low.high.. */
 	movq	%r10, 8(%rsp)           /* spill (a[5].low..).low.high.. */
-	movq	$-1, %r10
+	movq	$-1, %r10               /* 0xffffffffffffffff */
 	sbbq	%r8, %r10               /* (a[6].low..).low.high.. */
 	movq	%r10, 16(%rsp)          /* spill (a[6].low..).low.high.. */
 	movq	%r11, %r10              /* (a[0].low..).low.. */
-	andq	$1, %r10
+	andq	$1, %r10                /* ((a[0].low..).low..).low */
 	negq	%r10
 	cmovcq	%rax, %r11              /* %v117 */
 	cmovcq	%r9, %r12               /* %v118 */
@@ -2701,7 +2701,7 @@ SYMBOL(p448_8x56_absolute):
 	cmovcq	(%rsp), %rdx            /* %v121 */
 	cmovcq	8(%rsp), %rcx           /* %v122 */
 	cmovcq	16(%rsp), %r8           /* %v123 */
-	movq	%r12, %rax
+	movq	%r12, %rax              /* %v118 */
 	shldq	$8, %r11, %rax          /* %v124                def absolute(a: full) -> canonical: */
 	shrdq	$48, %rbp, %r12         /* %v125 */
 	shrdq	$40, %rbx, %rbp         /* %v126 */
@@ -2710,19 +2710,19 @@ SYMBOL(p448_8x56_absolute):
 	shrdq	$16, %r8, %rcx          /* %v129 */
 	shrq	$8, %r8                 /* %v130 */
 	movabsq	$0xffffffffffffff, %r10 /* 0xffffffffffffff */
-	andq	%r10, %r11
+	andq	%r10, %r11              /* %v131 */
 	movq	%r11, (%rdi)
-	andq	%r10, %rax
+	andq	%r10, %rax              /* %v132 */
 	movq	%rax, 8(%rdi)
-	andq	%r10, %r12
+	andq	%r10, %r12              /* %v133 */
 	movq	%r12, 16(%rdi)
-	andq	%r10, %rbp
+	andq	%r10, %rbp              /* %v134 */
 	movq	%rbp, 24(%rdi)
-	andq	%r10, %rbx
+	andq	%r10, %rbx              /* %v135 */
 	movq	%rbx, 32(%rdi)
-	andq	%r10, %rdx
+	andq	%r10, %rdx              /* %v136 */
 	movq	%rdx, 40(%rdi)
-	andq	%r10, %rcx
+	andq	%r10, %rcx              /* %v137 */
 	movq	%rcx, 48(%rdi)
 	movq	%r8, 56(%rdi)
 	addq	$24, %rsp

@@ -76,43 +76,43 @@ SYMBOL(p448_8x56_carry):
 	movq	48(%rsi), %r10          /* a[6] */
 	shrq	$56, %rax               /* a[7].high            return columns[k].split(56)[0] */
 	shrq	$56, %r10               /* a[6].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r11
-	andq	56(%rsi), %r11          /*                      return columns[k].split(56)[0] */
+	movabsq	$0xffffffffffffff, %r11 /* 0xffffffffffffff */
+	andq	56(%rsi), %r11          /* a[7].low             return columns[k].split(56)[0] */
 	addq	%r10, %r11              /* a[7].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	40(%rsi), %r10          /* a[5] */
 	shrq	$56, %r10               /* a[5].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r9
-	andq	48(%rsi), %r9
+	movabsq	$0xffffffffffffff, %r9  /* 0xffffffffffffff */
+	andq	48(%rsi), %r9           /* a[6].low */
 	addq	%r10, %r9               /* a[6].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	32(%rsi), %r10          /* a[4] */
 	shrq	$56, %r10               /* a[4].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r8
-	andq	40(%rsi), %r8
+	movabsq	$0xffffffffffffff, %r8  /* 0xffffffffffffff */
+	andq	40(%rsi), %r8           /* a[5].low */
 	addq	%r10, %r8               /* a[5].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	24(%rsi), %r10          /* a[3] */
-	shrq	$56, %r10               /*                      return columns[k].split(56)[1] */
+	shrq	$56, %r10               /* a[3].high            return columns[k].split(56)[1] */
 	addq	%rax, %r10              /* a[3].high..          limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movabsq	$0xffffffffffffff, %rcx
-	andq	32(%rsi), %rcx          /*                      return columns[k].split(56)[1] */
+	movabsq	$0xffffffffffffff, %rcx /* 0xffffffffffffff */
+	andq	32(%rsi), %rcx          /* a[4].low             return columns[k].split(56)[1] */
 	addq	%r10, %rcx              /* a[4].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	16(%rsi), %r10          /* a[2] */
 	shrq	$56, %r10               /* a[2].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %rdx
-	andq	24(%rsi), %rdx
+	movabsq	$0xffffffffffffff, %rdx /* 0xffffffffffffff */
+	andq	24(%rsi), %rdx          /* a[3].low */
 	addq	%r10, %rdx              /* a[3].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	8(%rsi), %r10           /* a[1] */
 	shrq	$56, %r10               /* a[1].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %rbx
-	andq	16(%rsi), %rbx
+	movabsq	$0xffffffffffffff, %rbx /* 0xffffffffffffff */
+	andq	16(%rsi), %rbx          /* a[2].low */
 	addq	%r10, %rbx              /* a[2].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	(%rsi), %r10            /* a[0] */
 	shrq	$56, %r10               /* a[0].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %rbp
-	andq	8(%rsi), %rbp
+	movabsq	$0xffffffffffffff, %rbp /* 0xffffffffffffff */
+	andq	8(%rsi), %rbp           /* a[1].low */
 	addq	%r10, %rbp              /* a[1].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movabsq	$0xffffffffffffff, %r10
-	andq	(%rsi), %r10            /*                      return columns[k].split(56)[1] */
-	addq	%rax, %r10              /*                      return [low(0) + high(7), *reversed(limbs)] */
+	movabsq	$0xffffffffffffff, %r10 /* 0xffffffffffffff */
+	andq	(%rsi), %r10            /* a[0].low             return columns[k].split(56)[1] */
+	addq	%rax, %r10              /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
 	movq	%r10, (%rdi)
 	movq	%rbp, 8(%rdi)
 	movq	%rbx, 16(%rdi)
@@ -180,7 +180,7 @@ SYMBOL(p448_8x56_mul):
 	movq	%rax, %r8               /* a0b1.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, %rcx              /* a0b1.hi */
-	mulq	(%r10)                  /* a1b0.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	(%r10)                  /* rdx=a1b0.hi rax=a1b0.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rax, %r8               /* a0b1.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	adcq	%rdx, %rcx              /* a0b1.hi.. */
@@ -188,7 +188,7 @@ SYMBOL(p448_8x56_mul):
 	movq	%rax, %rbx              /* a0b2.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, %rbp              /* a0b2.hi */
-	mulq	8(%r10)                 /* a1b1.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	8(%r10)                 /* rdx=a1b1.hi rax=a1b1.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rax, %rbx              /* a0b2.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	movq	(%rsi), %r12            /* a[0] */
@@ -198,7 +198,7 @@ SYMBOL(p448_8x56_mul):
 	movq	%rax, %r13              /* a0b3.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, %r14              /* a0b3.hi */
-	mulq	16(%r10)                /* a1b2.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	16(%r10)                /* rdx=a1b2.hi rax=a1b2.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rax, %r13              /* a0b3.lo.. */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	8(%rsi), %r15           /* a[1] */
@@ -208,17 +208,17 @@ SYMBOL(p448_8x56_mul):
 	movq	%rax, (%rsp)            /* spill a1b3.lo */
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, 8(%rsp)           /* spill a1b3.hi */
-	mulq	16(%r10)                /* a2b2.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	16(%r10)                /* rdx=a2b2.hi rax=a2b2.lo columns[i + j] += times(a[i], b[j]) */
 	addq	(%rsp), %rax            /* a1b3.lo.. */
 	adcq	8(%rsp), %rdx           /* a1b3.hi.. */
 	movq	%rax, (%rsp)            /* spill a1b3.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, 8(%rsp)           /* spill a1b3.hi.. */
-	mulq	(%r10)                  /* a2b0.hi */
+	mulq	(%r10)                  /* rdx=a2b0.hi rax=a2b0.lo */
 	addq	%rax, %rbx              /* a0b2.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	adcq	%rdx, %rbp              /* a0b2.hi.. */
-	mulq	8(%r10)                 /* a2b1.hi */
+	mulq	8(%r10)                 /* rdx=a2b1.hi rax=a2b1.lo */
 	addq	%rax, %r13              /* a0b3.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	adcq	%rdx, %r14              /* a0b3.hi.. */
@@ -229,7 +229,7 @@ SYMBOL(p448_8x56_mul):
 	movq	%rax, 24(%rsp)          /* spill a2b3.lo */
 	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, 32(%rsp)          /* spill a2b3.hi */
-	mulq	16(%r10)                /* a3b2.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	16(%r10)                /* rdx=a3b2.hi rax=a3b2.lo columns[i + j] += times(a[i], b[j]) */
 	addq	24(%rsp), %rax          /* a2b3.lo.. */
 	adcq	32(%rsp), %rdx          /* a2b3.hi.. */
 	movq	%rdx, 24(%rsp)          /* spill a2b3.hi.. */
@@ -238,20 +238,20 @@ SYMBOL(p448_8x56_mul):
 	movq	%rax, 32(%rsp)          /* spill a2b3.lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, 40(%rsp)          /* spill b[2].. */
-	mulq	(%r10)                  /* a3b0.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	(%r10)                  /* rdx=a3b0.hi rax=a3b0.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rax, %r13              /* a0b3.lo.. */
 	adcq	%rdx, %r14              /* a0b3.hi.. */
 	movq	(%r10), %rdx            /* b[0] */
 	addq	32(%r10), %rdx          /* b[0]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
 	movq	%r12, %rax              /* a[0].. */
 	movq	%rdx, 48(%rsp)          /* spill b[0].. */
-	mulq	%rdx                    /* a[0]..*b[0]...hi     return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulq	%rdx                    /* rdx=a[0]..*b[0]...hi rax=a[0]..*b[0]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	subq	%r11, %rax              /* a[0]..*b[0]...lo..   rest = [x - y for x, y in zip(both, first)] */
 	sbbq	%r9, %rdx               /* a[0]..*b[0]...hi.. */
 	movq	%rax, 56(%rsp)          /* spill a[0]..*b[0]...lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, 64(%rsp)          /* spill a[0]..*b[0]...hi.. */
-	mulq	8(%r10)                 /* a3b1.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	8(%r10)                 /* rdx=a3b1.hi rax=a3b1.lo columns[i + j] += times(a[i], b[j]) */
 	addq	(%rsp), %rax            /* a1b3.lo.. */
 	adcq	8(%rsp), %rdx           /* a1b3.hi.. */
 	movq	%rdx, (%rsp)            /* spill a1b3.hi.. */
@@ -264,7 +264,7 @@ SYMBOL(p448_8x56_mul):
 	movq	%rax, 80(%rsp)          /* spill a[0]..*b[1]...lo */
 	movq	48(%rsp), %rax          /* b[0].. */
 	movq	%rdx, 88(%rsp)          /* spill a[0]..*b[1]...hi */
-	mulq	%r15                    /* a[1]..*b[0]...hi     columns[i + j] += times(a[i], b[j]) */
+	mulq	%r15                    /* rdx=a[1]..*b[0]...hi rax=a[1]..*b[0]...lo columns[i + j] += times(a[i], b[j]) */
 	addq	80(%rsp), %rax          /* a[0]..*b[1]...lo.. */
 	adcq	88(%rsp), %rdx          /* a[0]..*b[1]...hi.. */
 	subq	%r8, %rax               /* a[0]..*b[1]...lo..   rest = [x - y for x, y in zip(both, first)] */
@@ -276,7 +276,7 @@ SYMBOL(p448_8x56_mul):
 	movq	%rax, 96(%rsp)          /* spill a[0]..*b[2]...lo */
 	movq	72(%rsp), %rax          /* b[1].. */
 	movq	%rdx, 104(%rsp)         /* spill a[0]..*b[2]...hi */
-	mulq	%r15                    /* a[1]..*b[1]...hi     columns[i + j] += times(a[i], b[j]) */
+	mulq	%r15                    /* rdx=a[1]..*b[1]...hi rax=a[1]..*b[1]...lo columns[i + j] += times(a[i], b[j]) */
 	addq	96(%rsp), %rax          /* a[0]..*b[2]...lo.. */
 	adcq	104(%rsp), %rdx         /* a[0]..*b[2]...hi.. */
 	movq	%rax, 96(%rsp)          /* spill a[0]..*b[2]...lo.. */
@@ -296,7 +296,7 @@ SYMBOL(p448_8x56_mul):
 	movq	%rax, %r12              /* a[0]..*b[3]...lo */
 	movq	40(%rsp), %rax          /* b[2].. */
 	movq	%rdx, 144(%rsp)         /* spill a[0]..*b[3]...hi */
-	mulq	%r15                    /* a[1]..*b[2]...hi     columns[i + j] += times(a[i], b[j]) */
+	mulq	%r15                    /* rdx=a[1]..*b[2]...hi rax=a[1]..*b[2]...lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rax, %r12              /* a[0]..*b[3]...lo.. */
 	adcq	144(%rsp), %rdx         /* a[0]..*b[3]...hi.. */
 	movq	%r15, %rax              /* a[1].. */
@@ -305,22 +305,22 @@ SYMBOL(p448_8x56_mul):
 	movq	%rax, %r15              /* a[1]..*b[3]...lo */
 	movq	40(%rsp), %rax          /* b[2].. */
 	movq	%rdx, 152(%rsp)         /* spill a[1]..*b[3]...hi */
-	mulq	%rdi                    /* a[2]..*b[2]...hi     columns[i + j] += times(a[i], b[j]) */
+	mulq	%rdi                    /* rdx=a[2]..*b[2]...hi rax=a[2]..*b[2]...lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rax, %r15              /* a[1]..*b[3]...lo.. */
 	movq	48(%rsp), %rax          /* b[0].. */
 	adcq	152(%rsp), %rdx         /* a[1]..*b[3]...hi.. */
 	movq	%rdx, 152(%rsp)         /* spill a[1]..*b[3]...hi.. */
-	mulq	%rdi                    /* a[2]..*b[0]...hi */
+	mulq	%rdi                    /* rdx=a[2]..*b[0]...hi rax=a[2]..*b[0]...lo */
 	addq	96(%rsp), %rax          /* a[0]..*b[2]...lo.. */
 	adcq	104(%rsp), %rdx         /* a[0]..*b[2]...hi.. */
 	movq	%rax, 96(%rsp)          /* spill a[0]..*b[2]...lo.. */
 	movq	72(%rsp), %rax          /* b[1].. */
 	movq	%rdx, 104(%rsp)         /* spill a[0]..*b[2]...hi.. */
-	mulq	%rdi                    /* a[2]..*b[1]...hi */
+	mulq	%rdi                    /* rdx=a[2]..*b[1]...hi rax=a[2]..*b[1]...lo */
 	addq	%rax, %r12              /* a[0]..*b[3]...lo.. */
 	adcq	144(%rsp), %rdx         /* a[0]..*b[3]...hi.. */
 	movq	%rdi, %rax              /* a[2].. */
-	movq	96(%rsp), %rdi          /* reload a[0]..*b[2]...lo.. */
+	movq	96(%rsp), %rdi          /* a[0]..*b[2]...lo.. */
 	movq	%rdx, 144(%rsp)         /* spill a[0]..*b[3]...hi.. */
 	mulq	%rsi                    /* rdx=a[2]..*b[3]...hi rax=a[2]..*b[3]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	subq	%rbx, %rdi              /* a[0]..*b[2]...lo..   rest = [x - y for x, y in zip(both, first)] */
@@ -328,24 +328,24 @@ SYMBOL(p448_8x56_mul):
 	movq	%rax, 96(%rsp)          /* spill a[2]..*b[3]...lo */
 	movq	40(%rsp), %rax          /* b[2].. */
 	movq	%rdx, 160(%rsp)         /* spill a[2]..*b[3]...hi */
-	mulq	136(%rsp)               /* a[3]..*b[2]...hi     columns[i + j] += times(a[i], b[j]) */
+	mulq	136(%rsp)               /* rdx=a[3]..*b[2]...hi rax=a[3]..*b[2]...lo columns[i + j] += times(a[i], b[j]) */
 	addq	96(%rsp), %rax          /* a[2]..*b[3]...lo.. */
 	adcq	160(%rsp), %rdx         /* a[2]..*b[3]...hi.. */
 	movq	%rax, 40(%rsp)          /* spill a[2]..*b[3]...lo.. */
 	movq	48(%rsp), %rax          /* b[0].. */
 	movq	%rdx, 96(%rsp)          /* spill a[2]..*b[3]...hi.. */
-	mulq	136(%rsp)               /* a[3]..*b[0]...hi */
+	mulq	136(%rsp)               /* rdx=a[3]..*b[0]...hi rax=a[3]..*b[0]...lo */
 	addq	%rax, %r12              /* a[0]..*b[3]...lo.. */
 	movq	72(%rsp), %rax          /* b[1].. */
 	adcq	144(%rsp), %rdx         /* a[0]..*b[3]...hi.. */
 	movq	%rdx, 48(%rsp)          /* spill a[0]..*b[3]...hi.. */
-	mulq	136(%rsp)               /* a[3]..*b[1]...hi */
+	mulq	136(%rsp)               /* rdx=a[3]..*b[1]...hi rax=a[3]..*b[1]...lo */
 	addq	%rax, %r15              /* a[1]..*b[3]...lo.. */
 	movq	136(%rsp), %rax         /* a[3].. */
 	adcq	152(%rsp), %rdx         /* a[1]..*b[3]...hi.. */
 	movq	%rdx, 72(%rsp)          /* spill a[1]..*b[3]...hi.. */
 	mulq	%rsi                    /* rdx=a[3]..*b[3]...hi rax=a[3]..*b[3]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	movq	48(%rsp), %rsi          /* reload a[0]..*b[3]...hi.. */
+	movq	48(%rsp), %rsi          /* a[0]..*b[3]...hi.. */
 	subq	%r13, %r12              /* a[0]..*b[3]...lo..   rest = [x - y for x, y in zip(both, first)] */
 	sbbq	%r14, %rsi              /* a[0]..*b[3]...hi.. */
 	addq	%r15, %r11              /* a[1]..*b[3]...lo..   low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
@@ -362,162 +362,162 @@ SYMBOL(p448_8x56_mul):
 	sbbq	112(%rsp), %rbp         /* a[3]..*b[3]...hi.. */
 	addq	56(%rsp), %r15          /* a[1]..*b[3]...lo..   high = [both[k + 4] + rest[k] for k in range(3)] */
 	movq	%rsi, (%rsp)            /* spill a[0]..*b[3]...hi.. */
-	movq	72(%rsp), %rsi          /* reload a[1]..*b[3]...hi.. */
+	movq	72(%rsp), %rsi          /* a[1]..*b[3]...hi.. */
 	adcq	64(%rsp), %rsi          /* a[1]..*b[3]...hi.. */
 	movq	%r12, 8(%rsp)           /* spill a[0]..*b[3]...lo.. */
-	movq	40(%rsp), %r12          /* reload a[2]..*b[3]...lo.. */
+	movq	40(%rsp), %r12          /* a[2]..*b[3]...lo.. */
 	addq	80(%rsp), %r12          /* a[2]..*b[3]...lo.. */
 	movq	%r12, 24(%rsp)          /* spill a[2]..*b[3]...lo.. */
-	movq	96(%rsp), %r12          /* reload a[2]..*b[3]...hi.. */
+	movq	96(%rsp), %r12          /* a[2]..*b[3]...hi.. */
 	adcq	88(%rsp), %r12          /* a[2]..*b[3]...hi.. */
 	addq	%rax, %rdi              /* a[3]..*b[3]...lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	32(%rax), %rax          /* a[4] */
 	adcq	104(%rsp), %rdx         /* a[3]..*b[3]...hi.. */
 	movq	%rdx, 32(%rsp)          /* spill a[3]..*b[3]...hi.. */
-	mulq	32(%r10)                /* a4b4.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	32(%r10)                /* rdx=a4b4.hi rax=a4b4.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rax, %r11              /* a[1]..*b[3]...lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	32(%rax), %rax          /* a[4] */
 	adcq	%rdx, %r9               /* a[1]..*b[3]...hi.. */
-	mulq	40(%r10)                /* a4b5.hi */
+	mulq	40(%r10)                /* rdx=a4b5.hi rax=a4b5.lo */
 	addq	%rax, %r8               /* a[2]..*b[3]...lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	32(%rax), %rax          /* a[4] */
 	adcq	%rdx, %rcx              /* a[2]..*b[3]...hi.. */
-	mulq	48(%r10)                /* a4b6.hi */
+	mulq	48(%r10)                /* rdx=a4b6.hi rax=a4b6.lo */
 	addq	%rax, %rbx              /* a[3]..*b[3]...lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	32(%rax), %rax          /* a[4] */
 	adcq	%rdx, %rbp              /* a[3]..*b[3]...hi.. */
-	mulq	56(%r10)                /* a4b7.hi */
+	mulq	56(%r10)                /* rdx=a4b7.hi rax=a4b7.lo */
 	addq	%rax, %r13              /* a0b3.lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	40(%rax), %rax          /* a[5] */
 	adcq	%rdx, %r14              /* a0b3.hi.. */
-	mulq	32(%r10)                /* a5b4.hi */
+	mulq	32(%r10)                /* rdx=a5b4.hi rax=a5b4.lo */
 	addq	%rax, %r8               /* a[2]..*b[3]...lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	40(%rax), %rax          /* a[5] */
 	adcq	%rdx, %rcx              /* a[2]..*b[3]...hi.. */
-	mulq	40(%r10)                /* a5b5.hi */
+	mulq	40(%r10)                /* rdx=a5b5.hi rax=a5b5.lo */
 	addq	%rax, %rbx              /* a[3]..*b[3]...lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	40(%rax), %rax          /* a[5] */
 	adcq	%rdx, %rbp              /* a[3]..*b[3]...hi.. */
-	mulq	48(%r10)                /* a5b6.hi */
+	mulq	48(%r10)                /* rdx=a5b6.hi rax=a5b6.lo */
 	addq	%rax, %r13              /* a0b3.lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	40(%rax), %rax          /* a[5] */
 	adcq	%rdx, %r14              /* a0b3.hi.. */
-	mulq	56(%r10)                /* a5b7.hi */
+	mulq	56(%r10)                /* rdx=a5b7.hi rax=a5b7.lo */
 	addq	%rax, %r15              /* a[1]..*b[3]...lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	48(%rax), %rax          /* a[6] */
 	adcq	%rdx, %rsi              /* a[1]..*b[3]...hi.. */
-	mulq	32(%r10)                /* a6b4.hi */
+	mulq	32(%r10)                /* rdx=a6b4.hi rax=a6b4.lo */
 	addq	%rax, %rbx              /* a[3]..*b[3]...lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	48(%rax), %rax          /* a[6] */
 	adcq	%rdx, %rbp              /* a[3]..*b[3]...hi.. */
-	mulq	40(%r10)                /* a6b5.hi */
+	mulq	40(%r10)                /* rdx=a6b5.hi rax=a6b5.lo */
 	addq	%rax, %r13              /* a0b3.lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	48(%rax), %rax          /* a[6] */
 	adcq	%rdx, %r14              /* a0b3.hi.. */
-	mulq	48(%r10)                /* a6b6.hi */
+	mulq	48(%r10)                /* rdx=a6b6.hi rax=a6b6.lo */
 	addq	%rax, %r15              /* a[1]..*b[3]...lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	48(%rax), %rax          /* a[6] */
 	adcq	%rdx, %rsi              /* a[1]..*b[3]...hi.. */
-	mulq	56(%r10)                /* a6b7.hi */
+	mulq	56(%r10)                /* rdx=a6b7.hi rax=a6b7.lo */
 	addq	24(%rsp), %rax          /* a[2]..*b[3]...lo.. */
 	adcq	%rdx, %r12              /* a[2]..*b[3]...hi.. */
 	movq	%rax, 24(%rsp)          /* spill a[2]..*b[3]...lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	56(%rax), %rax          /* a[7] */
-	mulq	32(%r10)                /* a7b4.hi */
+	mulq	32(%r10)                /* rdx=a7b4.hi rax=a7b4.lo */
 	addq	%rax, %r13              /* a0b3.lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	56(%rax), %rax          /* a[7] */
 	adcq	%rdx, %r14              /* a0b3.hi.. */
-	mulq	40(%r10)                /* a7b5.hi */
+	mulq	40(%r10)                /* rdx=a7b5.hi rax=a7b5.lo */
 	addq	%rax, %r15              /* a[1]..*b[3]...lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	56(%rax), %rax          /* a[7] */
 	adcq	%rdx, %rsi              /* a[1]..*b[3]...hi.. */
-	mulq	48(%r10)                /* a7b6.hi */
+	mulq	48(%r10)                /* rdx=a7b6.hi rax=a7b6.lo */
 	addq	24(%rsp), %rax          /* a[2]..*b[3]...lo.. */
 	adcq	%rdx, %r12              /* a[2]..*b[3]...hi.. */
 	movq	%rax, 24(%rsp)          /* spill a[2]..*b[3]...lo.. */
 	movq	120(%rsp), %rax         /* reload a */
 	movq	56(%rax), %rax          /* a[7] */
-	mulq	56(%r10)                /* a7b7.hi */
+	mulq	56(%r10)                /* rdx=a7b7.hi rax=a7b7.lo */
 	addq	%rax, %rdi              /* a[3]..*b[3]...lo.. */
 	movq	8(%rsp), %rax           /* a[0]..*b[3]...lo.. */
-	movq	(%rsp), %r10            /* reload a[0]..*b[3]...hi.. */
+	movq	(%rsp), %r10            /* a[0]..*b[3]...hi.. */
 	adcq	32(%rsp), %rdx          /* a[3]..*b[3]...hi.. */
 	shldq	$8, %rax, %r10          /* (a[0]..*b[3]...lo..).high return columns[k].split(56)[0] */
 	shldq	$8, %rdi, %rdx          /* (a[3]..*b[3]...lo..).high return columns[k].split(56)[1] */
 	movq	%r11, (%rsp)            /* spill a[1]..*b[3]...lo.. */
 	movabsq	$0xffffffffffffff, %r11 /* 0xffffffffffffff */
-	andq	%r11, %rax              /*                      return columns[k].split(56)[0] */
+	andq	%r11, %rax              /* (a[0]..*b[3]...lo..).low return columns[k].split(56)[0] */
 	addq	%rdx, %rax              /* (a[0]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	24(%rsp), %rdx          /* a[2]..*b[3]...lo.. */
 	shldq	$8, %rdx, %r12          /* (a[2]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%r11, %rdi
+	andq	%r11, %rdi              /* (a[3]..*b[3]...lo..).low */
 	addq	%r12, %rdi              /* (a[3]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r15, %rsi          /* (a[1]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%r11, %rdx
+	andq	%r11, %rdx              /* (a[2]..*b[3]...lo..).low */
 	addq	%rsi, %rdx              /* (a[2]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %r13, %r14          /*                      return columns[k].split(56)[1] */
+	shldq	$8, %r13, %r14          /* (a0b3.lo..).high     return columns[k].split(56)[1] */
 	addq	%r10, %r14              /* (a0b3.lo..).high..   limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r11, %r15              /*                      return columns[k].split(56)[1] */
+	andq	%r11, %r15              /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
 	addq	%r14, %r15              /* (a[1]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %rbx, %rbp          /* (a[3]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%r11, %r13
+	andq	%r11, %r13              /* (a0b3.lo..).low */
 	addq	%rbp, %r13              /* (a0b3.lo..).low..    limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r8, %rcx           /* (a[2]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%r11, %rbx
+	andq	%r11, %rbx              /* (a[3]..*b[3]...lo..).low */
 	addq	%rcx, %rbx              /* (a[3]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	(%rsp), %rcx            /* a[1]..*b[3]...lo.. */
 	shldq	$8, %rcx, %r9           /* (a[1]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%r11, %r8
+	andq	%r11, %r8               /* (a[2]..*b[3]...lo..).low */
 	addq	%r9, %r8                /* (a[2]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r11, %rcx              /*                      return columns[k].split(56)[1] */
+	andq	%r11, %rcx              /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
 	addq	%r10, %rcx              /* (a[1]..*b[3]...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
 	movq	%rax, %r10              /* (a[0]..*b[3]...lo..).low.. */
 	shrq	$56, %r10               /* ((a[0]..*b[3]...lo..).low..).high return columns[k].split(56)[0] */
 	movq	%rdi, %r9               /* (a[3]..*b[3]...lo..).low.. */
 	shrq	$56, %r9                /* ((a[3]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%r11, %rax              /*                      return columns[k].split(56)[0] */
+	andq	%r11, %rax              /* ((a[0]..*b[3]...lo..).low..).low return columns[k].split(56)[0] */
 	addq	%r9, %rax               /* ((a[0]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%rdx, %r9               /* (a[2]..*b[3]...lo..).low.. */
 	shrq	$56, %r9                /* ((a[2]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%r11, %rdi
+	andq	%r11, %rdi              /* ((a[3]..*b[3]...lo..).low..).low */
 	addq	%r9, %rdi               /* ((a[3]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r15, %r9               /* (a[1]..*b[3]...lo..).low.. */
 	shrq	$56, %r9                /* ((a[1]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%r11, %rdx
+	andq	%r11, %rdx              /* ((a[2]..*b[3]...lo..).low..).low */
 	addq	%r9, %rdx               /* ((a[2]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r13, %r9               /* (a0b3.lo..).low.. */
-	shrq	$56, %r9                /*                      return columns[k].split(56)[1] */
+	shrq	$56, %r9                /* ((a0b3.lo..).low..).high return columns[k].split(56)[1] */
 	addq	%r10, %r9               /* ((a0b3.lo..).low..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r11, %r15              /*                      return columns[k].split(56)[1] */
+	andq	%r11, %r15              /* ((a[1]..*b[3]...lo..).low..).low return columns[k].split(56)[1] */
 	addq	%r9, %r15               /* ((a[1]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%rbx, %r9               /* (a[3]..*b[3]...lo..).low.. */
 	shrq	$56, %r9                /* ((a[3]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%r11, %r13
+	andq	%r11, %r13              /* ((a0b3.lo..).low..).low */
 	addq	%r9, %r13               /* ((a0b3.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r8, %r9                /* (a[2]..*b[3]...lo..).low.. */
 	shrq	$56, %r9                /* ((a[2]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%r11, %rbx
+	andq	%r11, %rbx              /* ((a[3]..*b[3]...lo..).low..).low */
 	addq	%r9, %rbx               /* ((a[3]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%rcx, %r9               /* (a[1]..*b[3]...lo..).low.. */
 	shrq	$56, %r9                /* ((a[1]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%r11, %r8
+	andq	%r11, %r8               /* ((a[2]..*b[3]...lo..).low..).low */
 	addq	%r9, %r8                /* ((a[2]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r11, %rcx              /*                      return columns[k].split(56)[1] */
+	andq	%r11, %rcx              /* ((a[1]..*b[3]...lo..).low..).low return columns[k].split(56)[1] */
 	addq	%r10, %rcx              /* ((a[1]..*b[3]...lo..).low..).low.. return [low(0) + high(7), *reversed(limbs)] */
 	movq	16(%rsp), %r10          /* out */
 	movq	%rcx, (%r10)
@@ -629,7 +629,7 @@ SYMBOL(p448_8x56_sqr):
 	movq	%rax, 24(%rsp)          /* spill a1a1.lo */
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, 32(%rsp)          /* spill a1a1.hi */
-	mulq	%rbx                    /* a2a0x2.hi            columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulq	%rbx                    /* rdx=a2a0x2.hi rax=a2a0x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	movq	8(%rsi), %rbx           /* a[1] */
 	addq	24(%rsp), %rax          /* a1a1.lo.. */
 	adcq	32(%rsp), %rdx          /* a1a1.hi.. */
@@ -637,7 +637,7 @@ SYMBOL(p448_8x56_sqr):
 	movq	%rax, 24(%rsp)          /* spill a1a1.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, 32(%rsp)          /* spill a1a1.hi.. */
-	mulq	%rbx                    /* a2a1x2.hi */
+	mulq	%rbx                    /* rdx=a2a1x2.hi rax=a2a1x2.lo */
 	addq	8(%rsp), %rax           /* a3a0x2.lo.. */
 	adcq	16(%rsp), %rdx          /* a3a0x2.hi.. */
 	movq	%rax, 8(%rsp)           /* spill a3a0x2.lo.. */
@@ -647,7 +647,7 @@ SYMBOL(p448_8x56_sqr):
 	movq	%rax, 40(%rsp)          /* spill a2a2.lo */
 	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, 48(%rsp)          /* spill a2a2.hi */
-	mulq	%rbx                    /* a3a1x2.hi            columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulq	%rbx                    /* rdx=a3a1x2.hi rax=a3a1x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	movq	16(%rsi), %rbx          /* a[2] */
 	addq	40(%rsp), %rax          /* a2a2.lo.. */
 	adcq	48(%rsp), %rdx          /* a2a2.hi.. */
@@ -673,14 +673,14 @@ SYMBOL(p448_8x56_sqr):
 	movq	%rax, 104(%rsp)         /* spill a[1]..*a[1]...lo */
 	movq	%r10, %rax              /* a[0]..<< */
 	movq	%rdx, 112(%rsp)         /* spill a[1]..*a[1]...hi */
-	mulq	%r9                     /* a[2]..*a[0]..<<.hi   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulq	%r9                     /* rdx=a[2]..*a[0]..<<.hi rax=a[2]..*a[0]..<<.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	addq	104(%rsp), %rax         /* a[1]..*a[1]...lo.. */
 	adcq	112(%rsp), %rdx         /* a[1]..*a[1]...hi.. */
 	shlq	$1, %r11                /* a[1]..<< */
 	movq	%rax, %r10              /* a[1]..*a[1]...lo.. */
 	movq	%r9, %rax               /* a[2].. */
 	movq	%rdx, 104(%rsp)         /* spill a[1]..*a[1]...hi.. */
-	mulq	%r11                    /* a[2]..*a[1]..<<.hi */
+	mulq	%r11                    /* rdx=a[2]..*a[1]..<<.hi rax=a[2]..*a[1]..<<.lo */
 	addq	88(%rsp), %rax          /* a[3]..*a[0]..<<.lo.. */
 	adcq	96(%rsp), %rdx          /* a[3]..*a[0]..<<.hi.. */
 	movq	%rax, 88(%rsp)          /* spill a[3]..*a[0]..<<.lo.. */
@@ -690,29 +690,29 @@ SYMBOL(p448_8x56_sqr):
 	movq	%rax, 112(%rsp)         /* spill a[2]..*a[2]...lo */
 	movq	%r11, %rax              /* a[1]..<< */
 	movq	%rdx, 120(%rsp)         /* spill a[2]..*a[2]...hi */
-	mulq	%rbx                    /* a[3]..*a[1]..<<.hi   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulq	%rbx                    /* rdx=a[3]..*a[1]..<<.hi rax=a[3]..*a[1]..<<.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	addq	112(%rsp), %rax         /* a[2]..*a[2]...lo.. */
 	adcq	120(%rsp), %rdx         /* a[2]..*a[2]...hi.. */
 	shlq	$1, %r9                 /* a[2]..<< */
 	movq	%rax, %r11              /* a[2]..*a[2]...lo.. */
 	movq	%r9, %rax               /* a[2]..<< */
 	movq	%rdx, 112(%rsp)         /* spill a[2]..*a[2]...hi.. */
-	movq	104(%rsp), %r9          /* reload a[1]..*a[1]...hi.. */
+	movq	104(%rsp), %r9          /* a[1]..*a[1]...hi.. */
 	mulq	%rbx                    /* rdx=a[3]..*a[2]..<<.hi rax=a[3]..*a[2]..<<.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	subq	24(%rsp), %r10          /* a[1]..*a[1]...lo..   rest = [x - y for x, y in zip(both, first)] */
 	sbbq	32(%rsp), %r9           /* a[1]..*a[1]...hi.. */
 	movq	%rdi, 104(%rsp)         /* spill out */
-	movq	88(%rsp), %rdi          /* reload a[3]..*a[0]..<<.lo.. */
+	movq	88(%rsp), %rdi          /* a[3]..*a[0]..<<.lo.. */
 	subq	8(%rsp), %rdi           /* a[3]..*a[0]..<<.lo.. */
 	movq	%rdi, 88(%rsp)          /* spill a[3]..*a[0]..<<.lo.. */
-	movq	96(%rsp), %rdi          /* reload a[3]..*a[0]..<<.hi.. */
+	movq	96(%rsp), %rdi          /* a[3]..*a[0]..<<.hi.. */
 	sbbq	16(%rsp), %rdi          /* a[3]..*a[0]..<<.hi.. */
 	addq	%r11, %r8               /* a[2]..*a[2]...lo..   low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
 	adcq	112(%rsp), %rcx         /* a[2]..*a[2]...hi.. */
 	subq	40(%rsp), %r8           /* a[2]..*a[2]...lo.. */
 	sbbq	48(%rsp), %rcx          /* a[2]..*a[2]...hi.. */
 	addq	%rbp, %r11              /* a[2]..*a[2]...lo..   high = [both[k + 4] + rest[k] for k in range(3)] */
-	movq	(%rsp), %rbp            /* reload a1a0x2.hi */
+	movq	(%rsp), %rbp            /* a1a0x2.hi */
 	adcq	112(%rsp), %r12         /* a[2]..*a[2]...hi.. */
 	addq	%rax, %r15              /* a[3]..*a[2]..<<.lo.. low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
 	adcq	%rdx, %rbp              /* a[3]..*a[2]..<<.hi.. */
@@ -722,129 +722,129 @@ SYMBOL(p448_8x56_sqr):
 	adcq	%rdx, %r14              /* a[3]..*a[2]..<<.hi.. */
 	movq	%rbx, %rax              /* a[3].. */
 	mulq	%rbx                    /* rdx=a[3]..*a[3]...hi rax=a[3]..*a[3]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	movq	24(%rsp), %rbx          /* reload a1a1.lo.. */
+	movq	24(%rsp), %rbx          /* a1a1.lo.. */
 	addq	%rax, %rbx              /* a[3]..*a[3]...lo..   low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
 	adcq	%rdx, 32(%rsp)
 	subq	56(%rsp), %rbx          /* a[3]..*a[3]...lo.. */
 	movq	%r14, (%rsp)            /* spill a[3]..*a[2]..<<.hi.. */
-	movq	32(%rsp), %r14          /* reload a[3]..*a[3]...hi.. */
+	movq	32(%rsp), %r14          /* a[3]..*a[3]...hi.. */
 	sbbq	64(%rsp), %r14          /* a[3]..*a[3]...hi.. */
 	addq	%rax, %r10              /* a[3]..*a[3]...lo..   high = [both[k + 4] + rest[k] for k in range(3)] */
 	movq	32(%rsi), %rax          /* a[4] */
 	adcq	%rdx, %r9               /* a[3]..*a[3]...hi.. */
-	mulq	%rax                    /* a4a4.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulq	%rax                    /* rdx=a4a4.hi rax=a4a4.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%rax, %r8               /* a[2]..*a[2]...lo..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	adcq	%rdx, %rcx              /* a[2]..*a[2]...hi.. */
 	movq	32(%rsi), %rdx          /* a[4] */
 	movq	40(%rsi), %rax          /* a[5] */
 	shlq	$1, %rdx                /* a4x2 */
 	movq	%rdx, 24(%rsp)          /* spill a4x2 */
-	mulq	%rdx                    /* a5a4x2.hi */
+	mulq	%rdx                    /* rdx=a5a4x2.hi rax=a5a4x2.lo */
 	addq	%rax, %r15              /* a[3]..*a[2]..<<.lo.. */
 	movq	48(%rsi), %rax          /* a[6] */
 	adcq	%rdx, %rbp              /* a[3]..*a[2]..<<.hi.. */
-	mulq	24(%rsp)                /* a6a4x2.hi */
+	mulq	24(%rsp)                /* rdx=a6a4x2.hi rax=a6a4x2.lo */
 	addq	%rax, %rbx              /* a[3]..*a[3]...lo.. */
-	movq	24(%rsp), %rax          /* reload a4x2 */
+	movq	24(%rsp), %rax          /* a4x2 */
 	adcq	%rdx, %r14              /* a[3]..*a[3]...hi.. */
-	mulq	56(%rsi)                /* a7a4x2.hi */
+	mulq	56(%rsi)                /* rdx=a7a4x2.hi rax=a7a4x2.lo */
 	addq	8(%rsp), %rax           /* a3a0x2.lo.. */
 	adcq	16(%rsp), %rdx          /* a3a0x2.hi.. */
 	movq	%rax, 8(%rsp)           /* spill a3a0x2.lo.. */
 	movq	40(%rsi), %rax          /* a[5] */
 	movq	%rdx, 16(%rsp)          /* spill a3a0x2.hi.. */
-	mulq	%rax                    /* a5a5.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulq	%rax                    /* rdx=a5a5.hi rax=a5a5.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%rax, %rbx              /* a[3]..*a[3]...lo..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	adcq	%rdx, %r14              /* a[3]..*a[3]...hi.. */
 	movq	40(%rsi), %rdx          /* a[5] */
 	movq	48(%rsi), %rax          /* a[6] */
 	shlq	$1, %rdx                /* a5x2 */
 	movq	%rdx, 24(%rsp)          /* spill a5x2 */
-	mulq	%rdx                    /* a6a5x2.hi */
+	mulq	%rdx                    /* rdx=a6a5x2.hi rax=a6a5x2.lo */
 	addq	8(%rsp), %rax           /* a3a0x2.lo.. */
 	adcq	16(%rsp), %rdx          /* a3a0x2.hi.. */
 	movq	%rax, 8(%rsp)           /* spill a3a0x2.lo.. */
 	movq	24(%rsp), %rax          /* a5x2 */
 	movq	%rdx, 16(%rsp)          /* spill a3a0x2.hi.. */
-	mulq	56(%rsi)                /* a7a5x2.hi */
+	mulq	56(%rsi)                /* rdx=a7a5x2.hi rax=a7a5x2.lo */
 	addq	%rax, %r11              /* a[2]..*a[2]...lo.. */
 	movq	48(%rsi), %rax          /* a[6] */
 	adcq	%rdx, %r12              /* a[2]..*a[2]...hi.. */
-	mulq	%rax                    /* a6a6.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulq	%rax                    /* rdx=a6a6.hi rax=a6a6.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%rax, %r11              /* a[2]..*a[2]...lo..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	movq	48(%rsi), %rax          /* a[6] */
 	adcq	%rdx, %r12              /* a[2]..*a[2]...hi.. */
-	shlq	$1, %rax
-	mulq	56(%rsi)                /* a7a6x2.hi */
+	shlq	$1, %rax                /* a6x2 */
+	mulq	56(%rsi)                /* rdx=a7a6x2.hi rax=a7a6x2.lo */
 	addq	%rax, %r13              /* a[3]..*a[2]..<<.lo.. */
 	movq	56(%rsi), %rax          /* a[7] */
 	adcq	(%rsp), %rdx            /* a[3]..*a[2]..<<.hi.. */
 	movq	%rdx, (%rsp)            /* spill a[3]..*a[2]..<<.hi.. */
-	mulq	%rax                    /* a7a7.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulq	%rax                    /* rdx=a7a7.hi rax=a7a7.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%rax, %r10              /* a[3]..*a[3]...lo..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	movq	88(%rsp), %rax          /* a[3]..*a[0]..<<.lo.. */
 	adcq	%rdx, %r9               /* a[3]..*a[3]...hi.. */
 	shldq	$8, %rax, %rdi          /* (a[3]..*a[0]..<<.lo..).high return columns[k].split(56)[0] */
 	shldq	$8, %r10, %r9           /* (a[3]..*a[3]...lo..).high return columns[k].split(56)[1] */
 	movabsq	$0xffffffffffffff, %rdx /* 0xffffffffffffff */
-	andq	%rdx, %rax              /*                      return columns[k].split(56)[0] */
+	andq	%rdx, %rax              /* (a[3]..*a[0]..<<.lo..).low return columns[k].split(56)[0] */
 	addq	%r9, %rax               /* (a[3]..*a[0]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movq	(%rsp), %r9             /* reload a[3]..*a[2]..<<.hi.. */
+	movq	(%rsp), %r9             /* a[3]..*a[2]..<<.hi.. */
 	shldq	$8, %r13, %r9           /* (a[3]..*a[2]..<<.lo..).high return columns[k].split(56)[1] */
-	andq	%rdx, %r10
+	andq	%rdx, %r10              /* (a[3]..*a[3]...lo..).low */
 	addq	%r9, %r10               /* (a[3]..*a[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	8(%rsp), %r9            /* a3a0x2.lo.. */
-	movq	16(%rsp), %rsi          /* reload a3a0x2.hi.. */
+	movq	16(%rsp), %rsi          /* a3a0x2.hi.. */
 	shldq	$8, %r11, %r12          /* (a[2]..*a[2]...lo..).high return columns[k].split(56)[1] */
-	andq	%rdx, %r13
+	andq	%rdx, %r13              /* (a[3]..*a[2]..<<.lo..).low */
 	addq	%r12, %r13              /* (a[3]..*a[2]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %r9, %rsi           /*                      return columns[k].split(56)[1] */
+	shldq	$8, %r9, %rsi           /* (a3a0x2.lo..).high   return columns[k].split(56)[1] */
 	addq	%rdi, %rsi              /* (a3a0x2.lo..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rdx, %r11              /*                      return columns[k].split(56)[1] */
+	andq	%rdx, %r11              /* (a[2]..*a[2]...lo..).low return columns[k].split(56)[1] */
 	addq	%rsi, %r11              /* (a[2]..*a[2]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %rbx, %r14          /* (a[3]..*a[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%rdx, %r9
+	andq	%rdx, %r9               /* (a3a0x2.lo..).low */
 	addq	%r14, %r9               /* (a3a0x2.lo..).low..  limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r15, %rbp          /* (a[3]..*a[2]..<<.lo..).high return columns[k].split(56)[1] */
-	andq	%rdx, %rbx
+	andq	%rdx, %rbx              /* (a[3]..*a[3]...lo..).low */
 	addq	%rbp, %rbx              /* (a[3]..*a[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r8, %rcx           /* (a[2]..*a[2]...lo..).high return columns[k].split(56)[1] */
-	andq	%rdx, %r15
+	andq	%rdx, %r15              /* (a[3]..*a[2]..<<.lo..).low */
 	addq	%rcx, %r15              /* (a[3]..*a[2]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rdx, %r8               /*                      return columns[k].split(56)[1] */
+	andq	%rdx, %r8               /* (a[2]..*a[2]...lo..).low return columns[k].split(56)[1] */
 	addq	%rdi, %r8               /* (a[2]..*a[2]...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
 	movq	%rax, %rcx              /* (a[3]..*a[0]..<<.lo..).low.. */
 	shrq	$56, %rcx               /* ((a[3]..*a[0]..<<.lo..).low..).high return columns[k].split(56)[0] */
 	movq	%r10, %rsi              /* (a[3]..*a[3]...lo..).low.. */
 	shrq	$56, %rsi               /* ((a[3]..*a[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rdx, %rax              /*                      return columns[k].split(56)[0] */
+	andq	%rdx, %rax              /* ((a[3]..*a[0]..<<.lo..).low..).low return columns[k].split(56)[0] */
 	addq	%rsi, %rax              /* ((a[3]..*a[0]..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r13, %rsi              /* (a[3]..*a[2]..<<.lo..).low.. */
 	shrq	$56, %rsi               /* ((a[3]..*a[2]..<<.lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rdx, %r10
+	andq	%rdx, %r10              /* ((a[3]..*a[3]...lo..).low..).low */
 	addq	%rsi, %r10              /* ((a[3]..*a[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r11, %rsi              /* (a[2]..*a[2]...lo..).low.. */
 	shrq	$56, %rsi               /* ((a[2]..*a[2]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rdx, %r13
+	andq	%rdx, %r13              /* ((a[3]..*a[2]..<<.lo..).low..).low */
 	addq	%rsi, %r13              /* ((a[3]..*a[2]..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r9, %rsi               /* (a3a0x2.lo..).low.. */
-	shrq	$56, %rsi               /*                      return columns[k].split(56)[1] */
+	shrq	$56, %rsi               /* ((a3a0x2.lo..).low..).high return columns[k].split(56)[1] */
 	addq	%rcx, %rsi              /* ((a3a0x2.lo..).low..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rdx, %r11              /*                      return columns[k].split(56)[1] */
+	andq	%rdx, %r11              /* ((a[2]..*a[2]...lo..).low..).low return columns[k].split(56)[1] */
 	addq	%rsi, %r11              /* ((a[2]..*a[2]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%rbx, %rsi              /* (a[3]..*a[3]...lo..).low.. */
 	shrq	$56, %rsi               /* ((a[3]..*a[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rdx, %r9
+	andq	%rdx, %r9               /* ((a3a0x2.lo..).low..).low */
 	addq	%rsi, %r9               /* ((a3a0x2.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r15, %rsi              /* (a[3]..*a[2]..<<.lo..).low.. */
 	shrq	$56, %rsi               /* ((a[3]..*a[2]..<<.lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rdx, %rbx
+	andq	%rdx, %rbx              /* ((a[3]..*a[3]...lo..).low..).low */
 	addq	%rsi, %rbx              /* ((a[3]..*a[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r8, %rsi               /* (a[2]..*a[2]...lo..).low.. */
 	shrq	$56, %rsi               /* ((a[2]..*a[2]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rdx, %r15
+	andq	%rdx, %r15              /* ((a[3]..*a[2]..<<.lo..).low..).low */
 	addq	%rsi, %r15              /* ((a[3]..*a[2]..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rdx, %r8               /*                      return columns[k].split(56)[1] */
+	andq	%rdx, %r8               /* ((a[2]..*a[2]...lo..).low..).low return columns[k].split(56)[1] */
 	addq	%rcx, %r8               /* ((a[2]..*a[2]...lo..).low..).low.. return [low(0) + high(7), *reversed(limbs)] */
 	movq	104(%rsp), %rcx         /* out */
 	movq	%r8, (%rcx)
@@ -973,14 +973,14 @@ LOCAL(square_n_loop3):
 	movq	%rax, 88(%rsp)          /* spill s1..*s1...lo */
 	movq	%r14, %rax              /* s0..<< */
 	movq	%rdx, 96(%rsp)          /* spill s1..*s1...hi */
-	mulq	%r12                    /* s2..*s0..<<.hi       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulq	%r12                    /* rdx=s2..*s0..<<.hi rax=s2..*s0..<<.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	addq	88(%rsp), %rax          /* s1..*s1...lo.. */
 	adcq	96(%rsp), %rdx          /* s1..*s1...hi.. */
 	shlq	$1, %rdi                /* s1..<< */
 	movq	%rax, %r14              /* s1..*s1...lo.. */
 	movq	%r12, %rax              /* s2.. */
 	movq	%rdx, 88(%rsp)          /* spill s1..*s1...hi.. */
-	mulq	%rdi                    /* s2..*s1..<<.hi */
+	mulq	%rdi                    /* rdx=s2..*s1..<<.hi rax=s2..*s1..<<.lo */
 	addq	72(%rsp), %rax          /* s3..*s0..<<.lo.. */
 	adcq	80(%rsp), %rdx          /* s3..*s0..<<.hi.. */
 	movq	%rax, 72(%rsp)          /* spill s3..*s0..<<.lo.. */
@@ -990,21 +990,21 @@ LOCAL(square_n_loop3):
 	movq	%rax, 96(%rsp)          /* spill s2..*s2...lo */
 	movq	%rdi, %rax              /* s1..<< */
 	movq	%rdx, 104(%rsp)         /* spill s2..*s2...hi */
-	mulq	%r13                    /* s3..*s1..<<.hi       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulq	%r13                    /* rdx=s3..*s1..<<.hi rax=s3..*s1..<<.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	addq	96(%rsp), %rax          /* s2..*s2...lo.. */
 	adcq	104(%rsp), %rdx         /* s2..*s2...hi.. */
 	shlq	$1, %r12                /* s2..<< */
 	movq	%rax, %rdi              /* s2..*s2...lo.. */
 	movq	%r12, %rax              /* s2..<< */
-	movq	24(%rsp), %r12          /* reload s0s0.lo */
+	movq	24(%rsp), %r12          /* s0s0.lo */
 	movq	%rdx, 96(%rsp)          /* spill s2..*s2...hi.. */
 	mulq	%r13                    /* rdx=s3..*s2..<<.hi rax=s3..*s2..<<.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%rdi, %r12              /* s2..*s2...lo..       low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
 	movq	%rbp, 24(%rsp)          /* spill s7 */
-	movq	32(%rsp), %rbp          /* reload s0s0.hi */
+	movq	32(%rsp), %rbp          /* s0s0.hi */
 	adcq	96(%rsp), %rbp          /* s2..*s2...hi.. */
 	addq	%r15, %rdi              /* s2..*s2...lo..       high = [both[k + 4] + rest[k] for k in range(3)] */
-	movq	96(%rsp), %r15          /* reload s2..*s2...hi.. */
+	movq	96(%rsp), %r15          /* s2..*s2...hi.. */
 	adcq	16(%rsp), %r15          /* s2..*s2...hi.. */
 	addq	%rax, 56(%rsp)          /*                      low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
 	adcq	%rdx, 64(%rsp)
@@ -1025,14 +1025,14 @@ LOCAL(square_n_loop3):
 	movq	%rax, 104(%rsp)         /* spill s1s1.lo */
 	movq	%r10, %rax              /* s0x2 */
 	movq	%rdx, 112(%rsp)         /* spill s1s1.hi */
-	mulq	%rsi                    /* s2s0x2.hi            columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulq	%rsi                    /* rdx=s2s0x2.hi rax=s2s0x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	addq	104(%rsp), %rax         /* s1s1.lo.. */
 	adcq	112(%rsp), %rdx         /* s1s1.hi.. */
 	shlq	$1, %r11                /* s1x2 */
 	movq	%rax, %r10              /* s1s1.lo.. */
 	movq	%rsi, %rax              /* s2 */
 	movq	%rdx, 104(%rsp)         /* spill s1s1.hi.. */
-	mulq	%r11                    /* s2s1x2.hi */
+	mulq	%r11                    /* rdx=s2s1x2.hi rax=s2s1x2.lo */
 	addq	48(%rsp), %rax          /* s3s0x2.lo.. */
 	adcq	96(%rsp), %rdx          /* s3s0x2.hi.. */
 	movq	%rax, 48(%rsp)          /* spill s3s0x2.lo.. */
@@ -1042,7 +1042,7 @@ LOCAL(square_n_loop3):
 	movq	%rax, 112(%rsp)         /* spill s2s2.lo */
 	movq	%r11, %rax              /* s1x2 */
 	movq	%rdx, 120(%rsp)         /* spill s2s2.hi */
-	mulq	%r9                     /* s3s1x2.hi            columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulq	%r9                     /* rdx=s3s1x2.hi rax=s3s1x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	addq	112(%rsp), %rax         /* s2s2.lo.. */
 	adcq	120(%rsp), %rdx         /* s2s2.hi.. */
 	shlq	$1, %rsi                /* s2x2 */
@@ -1052,140 +1052,140 @@ LOCAL(square_n_loop3):
 	mulq	%r9                     /* rdx=s3s3.hi rax=s3s3.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	subq	%r10, %r14              /* s1..*s1...lo..       rest = [x - y for x, y in zip(both, first)] */
 	movq	%r15, 120(%rsp)         /* spill s2..*s2...hi.. */
-	movq	88(%rsp), %r15          /* reload s1..*s1...hi.. */
+	movq	88(%rsp), %r15          /* s1..*s1...hi.. */
 	sbbq	104(%rsp), %r15         /* s1..*s1...hi.. */
 	movq	%rdi, 88(%rsp)          /* spill s2..*s2...lo.. */
-	movq	72(%rsp), %rdi          /* reload s3..*s0..<<.lo.. */
+	movq	72(%rsp), %rdi          /* s3..*s0..<<.lo.. */
 	subq	48(%rsp), %rdi          /* s3..*s0..<<.lo.. */
 	movq	%rdi, 72(%rsp)          /* spill s3..*s0..<<.lo.. */
-	movq	80(%rsp), %rdi          /* reload s3..*s0..<<.hi.. */
+	movq	80(%rsp), %rdi          /* s3..*s0..<<.hi.. */
 	sbbq	96(%rsp), %rdi          /* s3..*s0..<<.hi.. */
 	subq	%r11, %r12              /* s2..*s2...lo..       low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
-	movq	104(%rsp), %r11         /* reload s1s1.hi.. */
+	movq	104(%rsp), %r11         /* s1s1.hi.. */
 	sbbq	112(%rsp), %rbp         /* s2..*s2...hi.. */
 	addq	%r13, %r10              /* s3..*s3...lo.. */
 	adcq	40(%rsp), %r11          /* s3..*s3...hi.. */
 	subq	%rax, %r10              /* s3..*s3...lo.. */
 	sbbq	%rdx, %r11              /* s3..*s3...hi.. */
 	movq	%r9, %rax               /* s3 */
-	movq	56(%rsp), %r9           /* reload s3..*s2..<<.lo.. */
+	movq	56(%rsp), %r9           /* s3..*s2..<<.lo.. */
 	mulq	%rsi                    /* rdx=s3s2x2.hi rax=s3s2x2.lo */
-	movq	64(%rsp), %rsi          /* reload s3..*s2..<<.hi.. */
+	movq	64(%rsp), %rsi          /* s3..*s2..<<.hi.. */
 	subq	%rax, %r9               /* s3..*s2..<<.lo.. */
 	sbbq	%rdx, %rsi              /* s3..*s2..<<.hi.. */
 	addq	%r14, %r13              /* s3..*s3...lo..       high = [both[k + 4] + rest[k] for k in range(3)] */
 	adcq	40(%rsp), %r15          /* s3..*s3...hi.. */
 	movq	%r8, %rax               /* s4 */
-	mulq	%r8                     /* s4s4.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulq	%r8                     /* rdx=s4s4.hi rax=s4s4.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%rax, %r12              /* s2..*s2...lo..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	adcq	%rdx, %rbp              /* s2..*s2...hi.. */
 	shlq	$1, %r8                 /* s4x2 */
 	movq	%rcx, %rax              /* s5 */
-	mulq	%r8                     /* s5s4x2.hi */
+	mulq	%r8                     /* rdx=s5s4x2.hi rax=s5s4x2.lo */
 	addq	%rax, %r9               /* s3..*s2..<<.lo.. */
 	adcq	%rdx, %rsi              /* s3..*s2..<<.hi.. */
 	movq	%rbx, %rax              /* s6 */
-	mulq	%r8                     /* s6s4x2.hi */
+	mulq	%r8                     /* rdx=s6s4x2.hi rax=s6s4x2.lo */
 	addq	%rax, %r10              /* s3..*s3...lo.. */
-	movq	24(%rsp), %rax          /* reload s7 */
+	movq	24(%rsp), %rax          /* s7 */
 	adcq	%rdx, %r11              /* s3..*s3...hi.. */
-	mulq	%r8                     /* s7s4x2.hi */
+	mulq	%r8                     /* rdx=s7s4x2.hi rax=s7s4x2.lo */
 	addq	48(%rsp), %rax          /* s3s0x2.lo.. */
 	adcq	96(%rsp), %rdx          /* s3s0x2.hi.. */
 	movq	%rax, %r8               /* s3s0x2.lo.. */
 	movq	%rcx, %rax              /* s5 */
 	movq	%rdx, %r14              /* s3s0x2.hi.. */
-	mulq	%rcx                    /* s5s5.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulq	%rcx                    /* rdx=s5s5.hi rax=s5s5.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%rax, %r10              /* s3..*s3...lo..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	adcq	%rdx, %r11              /* s3..*s3...hi.. */
 	shlq	$1, %rcx                /* s5x2 */
 	movq	%rbx, %rax              /* s6 */
-	mulq	%rcx                    /* s6s5x2.hi */
+	mulq	%rcx                    /* rdx=s6s5x2.hi rax=s6s5x2.lo */
 	addq	%rax, %r8               /* s3s0x2.lo.. */
-	movq	24(%rsp), %rax          /* reload s7 */
+	movq	24(%rsp), %rax          /* s7 */
 	adcq	%rdx, %r14              /* s3s0x2.hi.. */
-	mulq	%rcx                    /* s7s5x2.hi */
+	mulq	%rcx                    /* rdx=s7s5x2.hi rax=s7s5x2.lo */
 	addq	88(%rsp), %rax          /* s2..*s2...lo.. */
 	adcq	120(%rsp), %rdx         /* s2..*s2...hi.. */
 	movq	%rax, %rcx              /* s2..*s2...lo.. */
 	movq	%rbx, %rax              /* s6 */
 	movq	%rdx, 40(%rsp)          /* spill s2..*s2...hi.. */
-	mulq	%rbx                    /* s6s6.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulq	%rbx                    /* rdx=s6s6.hi rax=s6s6.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%rax, %rcx              /* s2..*s2...lo..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	movq	24(%rsp), %rax          /* s7 */
 	adcq	40(%rsp), %rdx          /* s2..*s2...hi.. */
 	shlq	$1, %rbx                /* s6x2 */
 	movq	%rdx, 40(%rsp)          /* spill s2..*s2...hi.. */
-	mulq	%rbx                    /* s7s6x2.hi */
+	mulq	%rbx                    /* rdx=s7s6x2.hi rax=s7s6x2.lo */
 	addq	16(%rsp), %rax          /* s3..*s2..<<.lo.. */
 	adcq	32(%rsp), %rdx          /* s3..*s2..<<.hi.. */
 	movq	%rax, %rbx              /* s3..*s2..<<.lo.. */
 	movq	24(%rsp), %rax          /* s7 */
 	movq	%rdx, 16(%rsp)          /* spill s3..*s2..<<.hi.. */
-	mulq	%rax                    /* s7s7.hi              return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulq	%rax                    /* rdx=s7s7.hi rax=s7s7.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	addq	%rax, %r13              /* s3..*s3...lo..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	movq	72(%rsp), %rax          /* s3..*s0..<<.lo.. */
 	adcq	%rdx, %r15              /* s3..*s3...hi.. */
 	shldq	$8, %rax, %rdi          /* (s3..*s0..<<.lo..).high return columns[k].split(56)[0] */
 	shldq	$8, %r13, %r15          /* (s3..*s3...lo..).high return columns[k].split(56)[1] */
 	movabsq	$0xffffffffffffff, %rdx /* 0xffffffffffffff */
-	andq	%rdx, %rax              /*                      return columns[k].split(56)[0] */
+	andq	%rdx, %rax              /* (s3..*s0..<<.lo..).low return columns[k].split(56)[0] */
 	addq	%r15, %rax              /* (s3..*s0..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movq	16(%rsp), %r15          /* reload s3..*s2..<<.hi.. */
+	movq	16(%rsp), %r15          /* s3..*s2..<<.hi.. */
 	shldq	$8, %rbx, %r15          /* (s3..*s2..<<.lo..).high return columns[k].split(56)[1] */
-	andq	%rdx, %r13
+	andq	%rdx, %r13              /* (s3..*s3...lo..).low */
 	addq	%r15, %r13              /* (s3..*s3...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movq	40(%rsp), %r15          /* reload s2..*s2...hi.. */
+	movq	40(%rsp), %r15          /* s2..*s2...hi.. */
 	shldq	$8, %rcx, %r15          /* (s2..*s2...lo..).high return columns[k].split(56)[1] */
-	andq	%rdx, %rbx
+	andq	%rdx, %rbx              /* (s3..*s2..<<.lo..).low */
 	addq	%r15, %rbx              /* (s3..*s2..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %r8, %r14           /*                      return columns[k].split(56)[1] */
+	shldq	$8, %r8, %r14           /* (s3s0x2.lo..).high   return columns[k].split(56)[1] */
 	addq	%rdi, %r14              /* (s3s0x2.lo..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rdx, %rcx              /*                      return columns[k].split(56)[1] */
+	andq	%rdx, %rcx              /* (s2..*s2...lo..).low return columns[k].split(56)[1] */
 	addq	%r14, %rcx              /* (s2..*s2...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r10, %r11          /* (s3..*s3...lo..).high return columns[k].split(56)[1] */
-	andq	%rdx, %r8
+	andq	%rdx, %r8               /* (s3s0x2.lo..).low */
 	addq	%r11, %r8               /* (s3s0x2.lo..).low..  limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r9, %rsi           /* (s3..*s2..<<.lo..).high return columns[k].split(56)[1] */
-	andq	%rdx, %r10
+	andq	%rdx, %r10              /* (s3..*s3...lo..).low */
 	addq	%r10, %rsi              /* (s3..*s3...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %r12, %rbp          /* (s2..*s2...lo..).high return columns[k].split(56)[1] */
-	andq	%rdx, %r9
+	andq	%rdx, %r9               /* (s3..*s2..<<.lo..).low */
 	addq	%rbp, %r9               /* (s3..*s2..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rdx, %r12              /*                      return columns[k].split(56)[1] */
+	andq	%rdx, %r12              /* (s2..*s2...lo..).low return columns[k].split(56)[1] */
 	addq	%rdi, %r12              /* (s2..*s2...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
 	movq	%rax, %r10              /* (s3..*s0..<<.lo..).low.. */
 	shrq	$56, %r10               /* ((s3..*s0..<<.lo..).low..).high return columns[k].split(56)[0] */
 	movq	%r13, %r11              /* (s3..*s3...lo..).low.. */
 	shrq	$56, %r11               /* ((s3..*s3...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rdx, %rax              /*                      return columns[k].split(56)[0] */
+	andq	%rdx, %rax              /* ((s3..*s0..<<.lo..).low..).low return columns[k].split(56)[0] */
 	addq	%r11, %rax              /* ((s3..*s0..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%rbx, %r11              /* (s3..*s2..<<.lo..).low.. */
 	shrq	$56, %r11               /* ((s3..*s2..<<.lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rdx, %r13
+	andq	%rdx, %r13              /* ((s3..*s3...lo..).low..).low */
 	addq	%r11, %r13              /* ((s3..*s3...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%rcx, %r11              /* (s2..*s2...lo..).low.. */
 	shrq	$56, %r11               /* ((s2..*s2...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rdx, %rbx
+	andq	%rdx, %rbx              /* ((s3..*s2..<<.lo..).low..).low */
 	addq	%r11, %rbx              /* ((s3..*s2..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r8, %r11               /* (s3s0x2.lo..).low.. */
-	shrq	$56, %r11               /*                      return columns[k].split(56)[1] */
+	shrq	$56, %r11               /* ((s3s0x2.lo..).low..).high return columns[k].split(56)[1] */
 	addq	%r10, %r11              /* ((s3s0x2.lo..).low..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rdx, %rcx              /*                      return columns[k].split(56)[1] */
+	andq	%rdx, %rcx              /* ((s2..*s2...lo..).low..).low return columns[k].split(56)[1] */
 	addq	%r11, %rcx              /* ((s2..*s2...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%rsi, %r11              /* (s3..*s3...lo..).low.. */
 	shrq	$56, %r11               /* ((s3..*s3...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rdx, %r8
+	andq	%rdx, %r8               /* ((s3s0x2.lo..).low..).low */
 	addq	%r11, %r8               /* ((s3s0x2.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r9, %r11               /* (s3..*s2..<<.lo..).low.. */
 	shrq	$56, %r11               /* ((s3..*s2..<<.lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rdx, %rsi
+	andq	%rdx, %rsi              /* ((s3..*s3...lo..).low..).low */
 	addq	%r11, %rsi              /* ((s3..*s3...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r12, %r11              /* (s2..*s2...lo..).low.. */
 	shrq	$56, %r11               /* ((s2..*s2...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rdx, %r9
+	andq	%rdx, %r9               /* ((s3..*s2..<<.lo..).low..).low */
 	addq	%r9, %r11               /* ((s3..*s2..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rdx, %r12              /*                      return columns[k].split(56)[1] */
+	andq	%rdx, %r12              /* ((s2..*s2...lo..).low..).low return columns[k].split(56)[1] */
 	addq	%r12, %r10              /* ((s2..*s2...lo..).low..).low.. return [low(0) + high(7), *reversed(limbs)] */
 	movq	%r8, %r9                /* ((s3s0x2.lo..).low..).low.. */
 	movq	%rcx, %r8               /* ((s2..*s2...lo..).low..).low.. */
@@ -1198,36 +1198,36 @@ LOCAL(square_n_loop3):
 LOCAL(square_n_none):
 	shrq	$56, %rbp               /* a[7].high            return columns[k].split(56)[0] */
 	shrq	$56, %rbx               /* a[6].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %rdx
-	andq	56(%rsi), %rdx          /*                      return columns[k].split(56)[0] */
+	movabsq	$0xffffffffffffff, %rdx /* 0xffffffffffffff */
+	andq	56(%rsi), %rdx          /* a[7].low             return columns[k].split(56)[0] */
 	addq	%rbx, %rdx              /* a[7].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrq	$56, %rcx               /* a[5].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %rbx
-	andq	48(%rsi), %rbx
+	movabsq	$0xffffffffffffff, %rbx /* 0xffffffffffffff */
+	andq	48(%rsi), %rbx          /* a[6].low */
 	addq	%rcx, %rbx              /* a[6].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrq	$56, %r8                /* a[4].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %rcx
-	andq	40(%rsi), %rcx
+	movabsq	$0xffffffffffffff, %rcx /* 0xffffffffffffff */
+	andq	40(%rsi), %rcx          /* a[5].low */
 	addq	%r8, %rcx               /* a[5].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrq	$56, %r9                /*                      return columns[k].split(56)[1] */
+	shrq	$56, %r9                /* a[3].high            return columns[k].split(56)[1] */
 	addq	%rbp, %r9               /* a[3].high..          limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movabsq	$0xffffffffffffff, %r8
-	andq	32(%rsi), %r8           /*                      return columns[k].split(56)[1] */
+	movabsq	$0xffffffffffffff, %r8  /* 0xffffffffffffff */
+	andq	32(%rsi), %r8           /* a[4].low             return columns[k].split(56)[1] */
 	addq	%r9, %r8                /* a[4].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrq	$56, %r11               /* a[2].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r9
-	andq	24(%rsi), %r9
+	movabsq	$0xffffffffffffff, %r9  /* 0xffffffffffffff */
+	andq	24(%rsi), %r9           /* a[3].low */
 	addq	%r11, %r9               /* a[3].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrq	$56, %r10               /* a[1].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r12
-	andq	16(%rsi), %r12
+	movabsq	$0xffffffffffffff, %r12 /* 0xffffffffffffff */
+	andq	16(%rsi), %r12          /* a[2].low */
 	addq	%r10, %r12              /* a[2].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shrq	$56, %rax               /* a[0].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r11
-	andq	8(%rsi), %r11
+	movabsq	$0xffffffffffffff, %r11 /* 0xffffffffffffff */
+	andq	8(%rsi), %r11           /* a[1].low */
 	addq	%rax, %r11              /* a[1].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movabsq	$0xffffffffffffff, %r10
-	andq	(%rsi), %r10            /*                      return columns[k].split(56)[1] */
+	movabsq	$0xffffffffffffff, %r10 /* 0xffffffffffffff */
+	andq	(%rsi), %r10            /* a[0].low             return columns[k].split(56)[1] */
 	addq	%rbp, %r10              /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
 	movq	%r12, %rsi              /* a[2].low.. */
 	movq	%rdx, %rbp              /* a[7].low.. */
@@ -1301,15 +1301,15 @@ SYMBOL(p448_8x56_mul_small):
 	.cfi_def_cfa_offset 64
 	movq	(%rsi), %rax            /* a[0] */
 	movq	%rdx, %r10              /* c */
-	mulq	%rdx                    /* ca0.lo               return carried(carried([c * limb for limb in a])) */
+	mulq	%rdx                    /* rdx=ca0.hi rax=ca0.lo return carried(carried([c * limb for limb in a])) */
 	shldq	$8, %rax, %rdx          /* ca0.lo.high          return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r11
+	movabsq	$0xffffffffffffff, %r11 /* 0xffffffffffffff */
 	andq	%rax, %r11              /* ca0.lo.low */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, %r9               /* ca0.lo.high */
-	mulq	%r10                    /* ca1.lo               return carried(carried([c * limb for limb in a])) */
+	mulq	%r10                    /* rdx=ca1.hi rax=ca1.lo return carried(carried([c * limb for limb in a])) */
 	shldq	$8, %rax, %rdx          /* ca1.lo.high          return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r8
+	movabsq	$0xffffffffffffff, %r8  /* 0xffffffffffffff */
 	andq	%rax, %r8               /* ca1.lo.low */
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, %rcx              /* ca1.lo.high */
@@ -1328,7 +1328,7 @@ SYMBOL(p448_8x56_mul_small):
 	movq	%rbx, %rcx              /* ca2.lo.low.. */
 	shrq	$56, %rcx               /* (ca2.lo.low..).high  return columns[k].split(56)[1] */
 	movabsq	$0xffffffffffffff, %r12 /* 0xffffffffffffff */
-	andq	%r12, %rbx
+	andq	%r12, %rbx              /* (ca2.lo.low..).low */
 	addq	%r9, %rbx               /* (ca2.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %rax, %rdx          /* ca3.lo.high          return columns[k].split(56)[1] */
 	andq	%rax, %r12              /* ca3.lo.low */
@@ -1339,57 +1339,57 @@ SYMBOL(p448_8x56_mul_small):
 	movq	%r12, %rbp              /* ca3.lo.low.. */
 	shrq	$56, %rbp               /* (ca3.lo.low..).high  return columns[k].split(56)[1] */
 	movabsq	$0xffffffffffffff, %r13 /* 0xffffffffffffff */
-	andq	%r13, %r12
+	andq	%r13, %r12              /* (ca3.lo.low..).low */
 	addq	%rcx, %r12              /* (ca3.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %rax, %rdx          /* ca4.lo.high          return columns[k].split(56)[1] */
 	andq	%rax, %r13              /* ca4.lo.low */
 	movq	40(%rsi), %rax          /* a[5] */
 	movq	%rdx, %rcx              /* ca4.lo.high */
-	mulq	%r10                    /* ca5.lo               return carried(carried([c * limb for limb in a])) */
+	mulq	%r10                    /* rdx=ca5.hi rax=ca5.lo return carried(carried([c * limb for limb in a])) */
 	shldq	$8, %rax, %rdx          /* ca5.lo.high          return columns[k].split(56)[1] */
 	movq	%r8, (%rsp)             /* spill (ca1.lo.low..).low */
-	movabsq	$0xffffffffffffff, %r8
+	movabsq	$0xffffffffffffff, %r8  /* 0xffffffffffffff */
 	andq	%rax, %r8               /* ca5.lo.low */
 	movq	48(%rsi), %rax          /* a[6] */
 	movq	%rdx, 8(%rsp)           /* spill ca5.lo.high */
 	mulq	%r10                    /* rdx=ca6.hi rax=ca6.lo return carried(carried([c * limb for limb in a])) */
 	addq	%rcx, %r8               /* ca5.lo.low..         limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	shldq	$8, %rax, %rdx          /* ca6.lo.high          return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %rcx
+	movabsq	$0xffffffffffffff, %rcx /* 0xffffffffffffff */
 	andq	%rax, %rcx              /* ca6.lo.low */
 	movq	56(%rsi), %rax          /* a[7] */
 	movq	%rdx, 16(%rsp)          /* spill ca6.lo.high */
-	mulq	%r10                    /* ca7.lo               return carried(carried([c * limb for limb in a])) */
+	mulq	%r10                    /* rdx=ca7.hi rax=ca7.lo return carried(carried([c * limb for limb in a])) */
 	shldq	$8, %rax, %rdx          /* ca7.lo.high          return columns[k].split(56)[0] */
 	movabsq	$0xffffffffffffff, %r10 /* 0xffffffffffffff */
-	andq	%r10, %rax
+	andq	%r10, %rax              /* ca7.lo.low */
 	addq	16(%rsp), %rax          /* ca7.lo.low..         limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	addq	8(%rsp), %rcx           /* ca6.lo.low.. */
-	addq	%rdx, %r9
+	addq	%rdx, %r9               /* ca3.lo.high.. */
 	addq	%r9, %r13               /* ca4.lo.low.. */
 	addq	%rdx, %r11              /* ca0.lo.low..         return [low(0) + high(7), *reversed(limbs)] */
 	movq	%rax, %r9               /* ca7.lo.low.. */
 	shrq	$56, %r9                /* (ca7.lo.low..).high  return columns[k].split(56)[0] */
 	movq	%rcx, %rdx              /* ca6.lo.low.. */
 	shrq	$56, %rdx               /* (ca6.lo.low..).high  return columns[k].split(56)[1] */
-	andq	%r10, %rax              /*                      return columns[k].split(56)[0] */
+	andq	%r10, %rax              /* (ca7.lo.low..).low   return columns[k].split(56)[0] */
 	addq	%rdx, %rax              /* (ca7.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r8, %rdx               /* ca5.lo.low.. */
 	shrq	$56, %rdx               /* (ca5.lo.low..).high  return columns[k].split(56)[1] */
-	andq	%r10, %rcx
+	andq	%r10, %rcx              /* (ca6.lo.low..).low */
 	addq	%rdx, %rcx              /* (ca6.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r13, %rdx              /* ca4.lo.low.. */
 	shrq	$56, %rdx               /* (ca4.lo.low..).high  return columns[k].split(56)[1] */
-	andq	%r10, %r8
+	andq	%r10, %r8               /* (ca5.lo.low..).low */
 	addq	%rdx, %r8               /* (ca5.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	addq	%r9, %rbp               /* (ca3.lo.low..).high.. */
-	andq	%r10, %r13              /*                      return columns[k].split(56)[1] */
+	andq	%r10, %r13              /* (ca4.lo.low..).low   return columns[k].split(56)[1] */
 	addq	%rbp, %r13              /* (ca4.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r11, %rdx              /* ca0.lo.low.. */
-	shrq	$56, %rdx               /*                      return columns[k].split(56)[1] */
+	shrq	$56, %rdx               /* (ca0.lo.low..).high  return columns[k].split(56)[1] */
 	addq	(%rsp), %rdx            /* (ca1.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r10, %r11              /*                      return columns[k].split(56)[1] */
-	addq	%r9, %r11               /*                      return [low(0) + high(7), *reversed(limbs)] */
+	andq	%r10, %r11              /* (ca0.lo.low..).low   return columns[k].split(56)[1] */
+	addq	%r9, %r11               /* (ca0.lo.low..).low.. return [low(0) + high(7), *reversed(limbs)] */
 	movq	%r11, (%rdi)
 	movq	%rdx, 8(%rdi)
 	movq	%rbx, 16(%rdi)
@@ -1505,64 +1505,64 @@ SYMBOL(p448_8x56_sub):
 	pushq	%r12                    /* save */
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
-	movabsq	$0x1fffffffffffffe, %rax
-	addq	(%rsi), %rax            /*                      return carried([x + m - y for x, m, y in zip(a, twice, b)]) */
+	movabsq	$0x1fffffffffffffe, %rax /* 0x1fffffffffffffe */
+	addq	(%rsi), %rax            /* a[0]..               return carried([x + m - y for x, m, y in zip(a, twice, b)]) */
 	subq	(%rdx), %rax            /* a[0].. */
-	movabsq	$0x1fffffffffffffe, %r10
-	addq	8(%rsi), %r10
+	movabsq	$0x1fffffffffffffe, %r10 /* 0x1fffffffffffffe */
+	addq	8(%rsi), %r10           /* a[1].. */
 	subq	8(%rdx), %r10           /* a[1].. */
-	movabsq	$0x1fffffffffffffe, %r11
-	addq	16(%rsi), %r11
+	movabsq	$0x1fffffffffffffe, %r11 /* 0x1fffffffffffffe */
+	addq	16(%rsi), %r11          /* a[2].. */
 	subq	16(%rdx), %r11          /* a[2].. */
-	movabsq	$0x1fffffffffffffe, %r9
-	addq	24(%rsi), %r9
+	movabsq	$0x1fffffffffffffe, %r9 /* 0x1fffffffffffffe */
+	addq	24(%rsi), %r9           /* a[3].. */
 	subq	24(%rdx), %r9           /* a[3].. */
-	movabsq	$0x1fffffffffffffc, %r8
-	addq	32(%rsi), %r8
+	movabsq	$0x1fffffffffffffc, %r8 /* 0x1fffffffffffffc */
+	addq	32(%rsi), %r8           /* a[4].. */
 	subq	32(%rdx), %r8           /* a[4].. */
-	movabsq	$0x1fffffffffffffe, %rcx
-	addq	40(%rsi), %rcx
+	movabsq	$0x1fffffffffffffe, %rcx /* 0x1fffffffffffffe */
+	addq	40(%rsi), %rcx          /* a[5].. */
 	subq	40(%rdx), %rcx          /* a[5].. */
-	movabsq	$0x1fffffffffffffe, %rbx
-	addq	48(%rsi), %rbx
+	movabsq	$0x1fffffffffffffe, %rbx /* 0x1fffffffffffffe */
+	addq	48(%rsi), %rbx          /* a[6].. */
 	subq	48(%rdx), %rbx          /* a[6].. */
-	movabsq	$0x1fffffffffffffe, %rbp
-	addq	56(%rsi), %rbp
+	movabsq	$0x1fffffffffffffe, %rbp /* 0x1fffffffffffffe */
+	addq	56(%rsi), %rbp          /* a[7].. */
 	subq	56(%rdx), %rbp          /* a[7].. */
 	movq	%rbp, %rdx              /* a[7].. */
 	shrq	$56, %rdx               /* (a[7]..).high        return columns[k].split(56)[0] */
 	movq	%rbx, %rsi              /* a[6].. */
 	shrq	$56, %rsi               /* (a[6]..).high        return columns[k].split(56)[1] */
 	movabsq	$0xffffffffffffff, %r12 /* 0xffffffffffffff */
-	andq	%r12, %rbp              /*                      return columns[k].split(56)[0] */
+	andq	%r12, %rbp              /* (a[7]..).low         return columns[k].split(56)[0] */
 	addq	%rsi, %rbp              /* (a[7]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%rcx, %rsi              /* a[5].. */
 	shrq	$56, %rsi               /* (a[5]..).high        return columns[k].split(56)[1] */
-	andq	%r12, %rbx
+	andq	%r12, %rbx              /* (a[6]..).low */
 	addq	%rsi, %rbx              /* (a[6]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r8, %rsi               /* a[4].. */
 	shrq	$56, %rsi               /* (a[4]..).high        return columns[k].split(56)[1] */
-	andq	%r12, %rcx
+	andq	%r12, %rcx              /* (a[5]..).low */
 	addq	%rsi, %rcx              /* (a[5]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r9, %rsi               /* a[3].. */
-	shrq	$56, %rsi               /*                      return columns[k].split(56)[1] */
+	shrq	$56, %rsi               /* (a[3]..).high        return columns[k].split(56)[1] */
 	addq	%rdx, %rsi              /* (a[3]..).high..      limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r12, %r8               /*                      return columns[k].split(56)[1] */
+	andq	%r12, %r8               /* (a[4]..).low         return columns[k].split(56)[1] */
 	addq	%rsi, %r8               /* (a[4]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r11, %rsi              /* a[2].. */
 	shrq	$56, %rsi               /* (a[2]..).high        return columns[k].split(56)[1] */
-	andq	%r12, %r9
+	andq	%r12, %r9               /* (a[3]..).low */
 	addq	%rsi, %r9               /* (a[3]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r10, %rsi              /* a[1].. */
 	shrq	$56, %rsi               /* (a[1]..).high        return columns[k].split(56)[1] */
-	andq	%r12, %r11
+	andq	%r12, %r11              /* (a[2]..).low */
 	addq	%rsi, %r11              /* (a[2]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%rax, %rsi              /* a[0].. */
 	shrq	$56, %rsi               /* (a[0]..).high        return columns[k].split(56)[1] */
-	andq	%r12, %r10
+	andq	%r12, %r10              /* (a[1]..).low */
 	addq	%rsi, %r10              /* (a[1]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r12, %rax              /*                      return columns[k].split(56)[1] */
-	addq	%rdx, %rax              /*                      return [low(0) + high(7), *reversed(limbs)] */
+	andq	%r12, %rax              /* (a[0]..).low         return columns[k].split(56)[1] */
+	addq	%rdx, %rax              /* (a[0]..).low..       return [low(0) + high(7), *reversed(limbs)] */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
 	movq	%r11, 16(%rdi)
@@ -1613,56 +1613,56 @@ SYMBOL(p448_8x56_neg):
 	pushq	%r12                    /* save */
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
-	movabsq	$0x1fffffffffffffe, %rax
+	movabsq	$0x1fffffffffffffe, %rax /* 0x1fffffffffffffe */
 	subq	(%rsi), %rax            /* a[0]..               return carried([m - x for m, x in zip(twice, a)]) */
-	movabsq	$0x1fffffffffffffe, %r10
+	movabsq	$0x1fffffffffffffe, %r10 /* 0x1fffffffffffffe */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x1fffffffffffffe, %r11
+	movabsq	$0x1fffffffffffffe, %r11 /* 0x1fffffffffffffe */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x1fffffffffffffe, %r9
+	movabsq	$0x1fffffffffffffe, %r9 /* 0x1fffffffffffffe */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x1fffffffffffffc, %r8
+	movabsq	$0x1fffffffffffffc, %r8 /* 0x1fffffffffffffc */
 	subq	32(%rsi), %r8           /* a[4].. */
-	movabsq	$0x1fffffffffffffe, %rcx
+	movabsq	$0x1fffffffffffffe, %rcx /* 0x1fffffffffffffe */
 	subq	40(%rsi), %rcx          /* a[5].. */
-	movabsq	$0x1fffffffffffffe, %rdx
+	movabsq	$0x1fffffffffffffe, %rdx /* 0x1fffffffffffffe */
 	subq	48(%rsi), %rdx          /* a[6].. */
-	movabsq	$0x1fffffffffffffe, %rbx
+	movabsq	$0x1fffffffffffffe, %rbx /* 0x1fffffffffffffe */
 	subq	56(%rsi), %rbx          /* a[7].. */
 	movq	%rbx, %rsi              /* a[7].. */
 	shrq	$56, %rsi               /* (a[7]..).high        return columns[k].split(56)[0] */
 	movq	%rdx, %rbp              /* a[6].. */
 	shrq	$56, %rbp               /* (a[6]..).high        return columns[k].split(56)[1] */
 	movabsq	$0xffffffffffffff, %r12 /* 0xffffffffffffff */
-	andq	%r12, %rbx              /*                      return columns[k].split(56)[0] */
+	andq	%r12, %rbx              /* (a[7]..).low         return columns[k].split(56)[0] */
 	addq	%rbp, %rbx              /* (a[7]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%rcx, %rbp              /* a[5].. */
 	shrq	$56, %rbp               /* (a[5]..).high        return columns[k].split(56)[1] */
-	andq	%r12, %rdx
+	andq	%r12, %rdx              /* (a[6]..).low */
 	addq	%rbp, %rdx              /* (a[6]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r8, %rbp               /* a[4].. */
 	shrq	$56, %rbp               /* (a[4]..).high        return columns[k].split(56)[1] */
-	andq	%r12, %rcx
+	andq	%r12, %rcx              /* (a[5]..).low */
 	addq	%rbp, %rcx              /* (a[5]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r9, %rbp               /* a[3].. */
-	shrq	$56, %rbp               /*                      return columns[k].split(56)[1] */
+	shrq	$56, %rbp               /* (a[3]..).high        return columns[k].split(56)[1] */
 	addq	%rsi, %rbp              /* (a[3]..).high..      limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r12, %r8               /*                      return columns[k].split(56)[1] */
+	andq	%r12, %r8               /* (a[4]..).low         return columns[k].split(56)[1] */
 	addq	%rbp, %r8               /* (a[4]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r11, %rbp              /* a[2].. */
 	shrq	$56, %rbp               /* (a[2]..).high        return columns[k].split(56)[1] */
-	andq	%r12, %r9
+	andq	%r12, %r9               /* (a[3]..).low */
 	addq	%rbp, %r9               /* (a[3]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%r10, %rbp              /* a[1].. */
 	shrq	$56, %rbp               /* (a[1]..).high        return columns[k].split(56)[1] */
-	andq	%r12, %r11
+	andq	%r12, %r11              /* (a[2]..).low */
 	addq	%rbp, %r11              /* (a[2]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	%rax, %rbp              /* a[0].. */
 	shrq	$56, %rbp               /* (a[0]..).high        return columns[k].split(56)[1] */
-	andq	%r12, %r10
+	andq	%r12, %r10              /* (a[1]..).low */
 	addq	%rbp, %r10              /* (a[1]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r12, %rax              /*                      return columns[k].split(56)[1] */
-	addq	%rsi, %rax              /*                      return [low(0) + high(7), *reversed(limbs)] */
+	andq	%r12, %rax              /* (a[0]..).low         return columns[k].split(56)[1] */
+	addq	%rsi, %rax              /* (a[0]..).low..       return [low(0) + high(7), *reversed(limbs)] */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
 	movq	%r11, 16(%rdi)
@@ -1721,11 +1721,11 @@ SYMBOL(p448_8x56_canon):
 	shrq	$56, %r10               /* a[6].high            return columns[k].split(56)[1] */
 	shrq	$56, %r11               /* a[5].high */
 	shrq	$56, %r9                /* a[4].high */
-	movabsq	$0xffffffffffffff, %r8
+	movabsq	$0xffffffffffffff, %r8  /* 0xffffffffffffff */
 	andq	56(%rsi), %r8           /* a[7].low             return columns[k].split(56)[0] */
-	movabsq	$0xffffffffffffff, %rcx
+	movabsq	$0xffffffffffffff, %rcx /* 0xffffffffffffff */
 	andq	48(%rsi), %rcx          /* a[6].low             return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %rdx
+	movabsq	$0xffffffffffffff, %rdx /* 0xffffffffffffff */
 	andq	40(%rsi), %rdx          /* a[5].low */
 	addq	%r10, %r8               /* a[7].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	24(%rsi), %r10          /* a[3] */
@@ -1734,62 +1734,62 @@ SYMBOL(p448_8x56_canon):
 	movq	16(%rsi), %r9           /* a[2] */
 	movq	8(%rsi), %rbp           /* a[1] */
 	shrq	$56, %r10               /* a[3].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r11
+	movabsq	$0xffffffffffffff, %r11 /* 0xffffffffffffff */
 	andq	32(%rsi), %r11          /* a[4].low */
 	shrq	$56, %r9                /* a[2].high */
 	addq	%rax, %r10              /* a[3].high..          limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movabsq	$0xffffffffffffff, %rbx
+	movabsq	$0xffffffffffffff, %rbx /* 0xffffffffffffff */
 	andq	24(%rsi), %rbx          /* a[3].low             return columns[k].split(56)[1] */
 	shrq	$56, %rbp               /* a[1].high */
-	movabsq	$0xffffffffffffff, %r12
+	movabsq	$0xffffffffffffff, %r12 /* 0xffffffffffffff */
 	andq	16(%rsi), %r12          /* a[2].low */
 	addq	%r10, %r11              /* a[4].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	(%rsi), %r10            /* a[0] */
 	addq	%r9, %rbx               /* a[3].low.. */
 	addq	%rbp, %r12              /* a[2].low.. */
 	shrq	$56, %r10               /* a[0].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r9
-	andq	8(%rsi), %r9
+	movabsq	$0xffffffffffffff, %r9  /* 0xffffffffffffff */
+	andq	8(%rsi), %r9            /* a[1].low */
 	addq	%r10, %r9               /* a[1].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movabsq	$0xffffffffffffff, %r10
-	andq	(%rsi), %r10            /*                      return columns[k].split(56)[1] */
+	movabsq	$0xffffffffffffff, %r10 /* 0xffffffffffffff */
+	andq	(%rsi), %r10            /* a[0].low             return columns[k].split(56)[1] */
 	addq	%rax, %r10              /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
-	leaq	1(%r10), %rax           /*                      q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
-	shrq	$56, %rax
-	addq	%r9, %rax
-	shrq	$56, %rax
-	addq	%r12, %rax
-	shrq	$56, %rax
-	addq	%rbx, %rax
-	shrq	$56, %rax
-	addq	$1, %rax
-	addq	%r11, %rax
-	shrq	$56, %rax
-	addq	%rdx, %rax
-	shrq	$56, %rax
-	addq	%rcx, %rax
-	shrq	$56, %rax
+	leaq	1(%r10), %rax           /* a[0].low..           q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
+	shrq	$56, %rax               /* (a[0].low..).high */
+	addq	%r9, %rax               /* a[1].low.. */
+	shrq	$56, %rax               /* (a[1].low..).high */
+	addq	%r12, %rax              /* a[2].low.. */
+	shrq	$56, %rax               /* (a[2].low..).high */
+	addq	%rbx, %rax              /* a[3].low.. */
+	shrq	$56, %rax               /* (a[3].low..).high */
+	addq	$1, %rax                /* (a[3].low..).high.. */
+	addq	%r11, %rax              /* a[4].low.. */
+	shrq	$56, %rax               /* (a[4].low..).high */
+	addq	%rdx, %rax              /* a[5].low.. */
+	shrq	$56, %rax               /* (a[5].low..).high */
+	addq	%rcx, %rax              /* a[6].low.. */
+	shrq	$56, %rax               /* (a[6].low..).high */
 	addq	%r8, %rax               /* a[7].low.. */
 	movq	%rax, %rsi              /* a[7].low.. */
 	shrq	$56, %rsi               /* (a[7].low..).high */
 	addq	%rsi, %r10              /* a[0].low..           limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	movq	%r10, %rbp              /* a[0].low.. */
-	shrq	$56, %rbp
+	shrq	$56, %rbp               /* (a[0].low..).high */
 	addq	%rbp, %r9               /* a[1].low.. */
 	movq	%r9, %rbp               /* a[1].low.. */
-	shrq	$56, %rbp
+	shrq	$56, %rbp               /* (a[1].low..).high */
 	addq	%rbp, %r12              /* a[2].low.. */
 	movq	%r12, %rbp              /* a[2].low.. */
-	shrq	$56, %rbp
+	shrq	$56, %rbp               /* (a[2].low..).high */
 	addq	%rbp, %rbx              /* a[3].low.. */
 	movq	%rbx, %rbp              /* a[3].low.. */
-	shrq	$56, %rbp
-	addq	%rsi, %rbp
+	shrq	$56, %rbp               /* (a[3].low..).high */
+	addq	%rsi, %rbp              /* (a[3].low..).high.. */
 	addq	%rbp, %r11              /* a[4].low.. */
-	movabsq	$0xff00000000000000, %rsi
+	movabsq	$0xff00000000000000, %rsi /* 0xff00000000000000 */
 	andq	%rsi, %rax              /* (a[7].low..).low     return [*reduced, limbs[7] + over - (q << 56)] */
 	movq	%r11, %rsi              /* a[4].low.. */
-	shrq	$56, %rsi               /*                      limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	shrq	$56, %rsi               /* (a[4].low..).high    limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	addq	%rsi, %rdx              /* a[5].low.. */
 	movabsq	$0xffffffffffffff, %rsi /* 0xffffffffffffff */
 	andq	%rsi, %r10              /* (a[0].low..).low */
@@ -1859,93 +1859,93 @@ SYMBOL(p448_8x56_to_bytes):
 	movq	48(%rsi), %r10          /* a[6] */
 	shrq	$56, %rax               /* a[7].high            return columns[k].split(56)[0] */
 	shrq	$56, %r10               /* a[6].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r11
-	andq	56(%rsi), %r11          /*                      return columns[k].split(56)[0] */
+	movabsq	$0xffffffffffffff, %r11 /* 0xffffffffffffff */
+	andq	56(%rsi), %r11          /* a[7].low             return columns[k].split(56)[0] */
 	addq	%r10, %r11              /* a[7].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	40(%rsi), %r10          /* a[5] */
 	shrq	$56, %r10               /* a[5].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r9
-	andq	48(%rsi), %r9
+	movabsq	$0xffffffffffffff, %r9  /* 0xffffffffffffff */
+	andq	48(%rsi), %r9           /* a[6].low */
 	addq	%r10, %r9               /* a[6].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	32(%rsi), %r10          /* a[4] */
 	shrq	$56, %r10               /* a[4].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r8
-	andq	40(%rsi), %r8
+	movabsq	$0xffffffffffffff, %r8  /* 0xffffffffffffff */
+	andq	40(%rsi), %r8           /* a[5].low */
 	addq	%r10, %r8               /* a[5].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	24(%rsi), %r10          /* a[3] */
-	shrq	$56, %r10               /*                      return columns[k].split(56)[1] */
+	shrq	$56, %r10               /* a[3].high            return columns[k].split(56)[1] */
 	addq	%rax, %r10              /* a[3].high..          limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movabsq	$0xffffffffffffff, %rcx
-	andq	32(%rsi), %rcx          /*                      return columns[k].split(56)[1] */
+	movabsq	$0xffffffffffffff, %rcx /* 0xffffffffffffff */
+	andq	32(%rsi), %rcx          /* a[4].low             return columns[k].split(56)[1] */
 	addq	%r10, %rcx              /* a[4].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	16(%rsi), %r10          /* a[2] */
 	shrq	$56, %r10               /* a[2].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %rdx
-	andq	24(%rsi), %rdx
+	movabsq	$0xffffffffffffff, %rdx /* 0xffffffffffffff */
+	andq	24(%rsi), %rdx          /* a[3].low */
 	addq	%r10, %rdx              /* a[3].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	8(%rsi), %r10           /* a[1] */
 	shrq	$56, %r10               /* a[1].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %rbx
-	andq	16(%rsi), %rbx
+	movabsq	$0xffffffffffffff, %rbx /* 0xffffffffffffff */
+	andq	16(%rsi), %rbx          /* a[2].low */
 	addq	%r10, %rbx              /* a[2].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	(%rsi), %r10            /* a[0] */
 	shrq	$56, %r10               /* a[0].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %rbp
-	andq	8(%rsi), %rbp
+	movabsq	$0xffffffffffffff, %rbp /* 0xffffffffffffff */
+	andq	8(%rsi), %rbp           /* a[1].low */
 	addq	%r10, %rbp              /* a[1].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movabsq	$0xffffffffffffff, %r10
-	andq	(%rsi), %r10            /*                      return columns[k].split(56)[1] */
+	movabsq	$0xffffffffffffff, %r10 /* 0xffffffffffffff */
+	andq	(%rsi), %r10            /* a[0].low             return columns[k].split(56)[1] */
 	addq	%rax, %r10              /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
-	leaq	1(%r10), %rax           /*                      q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
-	shrq	$56, %rax
-	addq	%rbp, %rax
-	shrq	$56, %rax
-	addq	%rbx, %rax
-	shrq	$56, %rax
-	addq	%rdx, %rax
-	shrq	$56, %rax
-	addq	$1, %rax
-	addq	%rcx, %rax
-	shrq	$56, %rax
-	addq	%r8, %rax
-	shrq	$56, %rax
-	addq	%r9, %rax
-	shrq	$56, %rax
+	leaq	1(%r10), %rax           /* a[0].low..           q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
+	shrq	$56, %rax               /* (a[0].low..).high */
+	addq	%rbp, %rax              /* a[1].low.. */
+	shrq	$56, %rax               /* (a[1].low..).high */
+	addq	%rbx, %rax              /* a[2].low.. */
+	shrq	$56, %rax               /* (a[2].low..).high */
+	addq	%rdx, %rax              /* a[3].low.. */
+	shrq	$56, %rax               /* (a[3].low..).high */
+	addq	$1, %rax                /* (a[3].low..).high.. */
+	addq	%rcx, %rax              /* a[4].low.. */
+	shrq	$56, %rax               /* (a[4].low..).high */
+	addq	%r8, %rax               /* a[5].low.. */
+	shrq	$56, %rax               /* (a[5].low..).high */
+	addq	%r9, %rax               /* a[6].low.. */
+	shrq	$56, %rax               /* (a[6].low..).high */
 	addq	%r11, %rax              /* a[7].low.. */
 	movq	%rax, %rsi              /* a[7].low.. */
 	shrq	$56, %rsi               /* (a[7].low..).high */
 	addq	%rsi, %r10              /* a[0].low..           limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	movq	%r10, %r12              /* a[0].low.. */
-	shrq	$56, %r12
+	shrq	$56, %r12               /* (a[0].low..).high */
 	addq	%r12, %rbp              /* a[1].low.. */
 	movq	%rbp, %r12              /* a[1].low.. */
-	shrq	$56, %r12
+	shrq	$56, %r12               /* (a[1].low..).high */
 	addq	%r12, %rbx              /* a[2].low.. */
 	movq	%rbx, %r12              /* a[2].low.. */
-	shrq	$56, %r12
+	shrq	$56, %r12               /* (a[2].low..).high */
 	addq	%r12, %rdx              /* a[3].low.. */
 	movq	%rdx, %r12              /* a[3].low.. */
-	shrq	$56, %r12
-	addq	%rsi, %r12
+	shrq	$56, %r12               /* (a[3].low..).high */
+	addq	%rsi, %r12              /* (a[3].low..).high.. */
 	addq	%r12, %rcx              /* a[4].low.. */
 	movq	%rcx, %rsi              /* a[4].low.. */
-	shrq	$56, %rsi
+	shrq	$56, %rsi               /* (a[4].low..).high */
 	addq	%rsi, %r8               /* a[5].low.. */
 	movq	%r8, %rsi               /* a[5].low.. */
-	shrq	$56, %rsi
+	shrq	$56, %rsi               /* (a[5].low..).high */
 	addq	%rsi, %r9               /* a[6].low.. */
 	movq	%r9, %rsi               /* a[6].low.. */
-	shrq	$56, %rsi
+	shrq	$56, %rsi               /* (a[6].low..).high */
 	addq	%rsi, %r11              /* a[7].low..           return [*reduced, limbs[7] + over - (q << 56)] */
-	movabsq	$0xff00000000000000, %rsi
-	andq	%rsi, %rax
+	movabsq	$0xff00000000000000, %rsi /* 0xff00000000000000 */
+	andq	%rsi, %rax              /* (a[7].low..).low */
 	subq	%rax, %r11              /* a[7].low.. */
 	movabsq	$0xffffffffffffff, %rax /* 0xffffffffffffff */
 	andq	%rax, %rbp              /* (a[1].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	movq	%rbp, %rsi              /* (a[1].low..).low */
 	shlq	$56, %rsi               /* (a[1].low..).low<<   return canon(a).value */
 	shrq	$8, %rbp                /* (a[1].low..).low.high */
-	andq	%rax, %r10              /*                      limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	andq	%rax, %r10              /* (a[0].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	orq	%rsi, %r10              /* (a[0].low..).low..   return canon(a).value */
 	andq	%rax, %rbx              /* (a[2].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	movq	%rbx, %rsi              /* (a[2].low..).low */
@@ -1972,7 +1972,7 @@ SYMBOL(p448_8x56_to_bytes):
 	shlq	$16, %rax               /* (a[6].low..).low<<   return canon(a).value */
 	shrq	$48, %r9                /* (a[6].low..).low.high */
 	orq	%rax, %r8               /* (a[5].low..).low.high.. */
-	shlq	$8, %r11
+	shlq	$8, %r11                /* a[7].low..<< */
 	orq	%r11, %r9               /* (a[6].low..).low.high.. */
 	movq	%r10, (%rdi)
 	movq	%rbp, 8(%rdi)
@@ -2046,7 +2046,7 @@ SYMBOL(p448_8x56_from_bytes):
 	movq	40(%rsi), %rbx          /* s[5] */
 	movq	48(%rsi), %rbp          /* s[6] */
 	sbbq	$-1, %rax
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* carry */
 	shldq	$8, %r10, %r11          /* s[0].high            return [pick(beyond, 0, limb) for limb in fe.limbs_of(s.value)], 1 - beyond */
 	shrdq	$48, %r9, %r8           /* s[1].high */
@@ -2079,9 +2079,9 @@ SYMBOL(p448_8x56_from_bytes):
 	cmpq	$1, %rax
 	cmovcq	%r12, %rbx              /* %v41 */
 	cmovcq	%r12, %rbp              /* %v42 */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* %v43 */
-	movl	$1, %esi
+	movl	$1, %esi                /* 1 */
 	subq	%rax, %rsi              /* %v45 */
 	movq	%r10, (%rdi)
 	movq	%r11, 8(%rdi)
@@ -2443,17 +2443,17 @@ SYMBOL(p448_8x56_swap):
 	movq	%r13, 48(%rdi)
 	movq	%rbp, 56(%rdi)
 	movq	%rax, (%rsi)
-	movq	24(%rsp), %rax          /* reload %v34 */
+	movq	24(%rsp), %rax          /* %v34 */
 	movq	%r11, 8(%rsi)
 	movq	%rdx, 16(%rsi)
 	movq	%rax, 24(%rsi)
-	movq	8(%rsp), %rax           /* reload %v35 */
+	movq	8(%rsp), %rax           /* %v35 */
 	movq	%rax, 32(%rsi)
-	movq	(%rsp), %rax            /* reload %v36 */
+	movq	(%rsp), %rax            /* %v36 */
 	movq	%rax, 40(%rsi)
-	movq	16(%rsp), %rax          /* reload %v37 */
+	movq	16(%rsp), %rax          /* %v37 */
 	movq	%rax, 48(%rsi)
-	movq	32(%rsp), %rax          /* reload %v38 */
+	movq	32(%rsp), %rax          /* %v38 */
 	movq	%rax, 56(%rsi)
 	addq	$40, %rsp
 	.cfi_def_cfa_offset 56
@@ -2512,11 +2512,11 @@ SYMBOL(p448_8x56_is_zero):
 	shrq	$56, %r10               /* a[6].high            return columns[k].split(56)[1] */
 	shrq	$56, %r11               /* a[5].high */
 	shrq	$56, %r9                /* a[4].high */
-	movabsq	$0xffffffffffffff, %r8
+	movabsq	$0xffffffffffffff, %r8  /* 0xffffffffffffff */
 	andq	56(%rdi), %r8           /* a[7].low             return columns[k].split(56)[0] */
-	movabsq	$0xffffffffffffff, %rcx
+	movabsq	$0xffffffffffffff, %rcx /* 0xffffffffffffff */
 	andq	48(%rdi), %rcx          /* a[6].low             return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %rdx
+	movabsq	$0xffffffffffffff, %rdx /* 0xffffffffffffff */
 	andq	40(%rdi), %rdx          /* a[5].low */
 	addq	%r10, %r8               /* a[7].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	24(%rdi), %r10          /* a[3] */
@@ -2525,62 +2525,62 @@ SYMBOL(p448_8x56_is_zero):
 	movq	16(%rdi), %r9           /* a[2] */
 	movq	8(%rdi), %rbx           /* a[1] */
 	shrq	$56, %r10               /* a[3].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r11
+	movabsq	$0xffffffffffffff, %r11 /* 0xffffffffffffff */
 	andq	32(%rdi), %r11          /* a[4].low */
 	shrq	$56, %r9                /* a[2].high */
 	addq	%rax, %r10              /* a[3].high..          limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movabsq	$0xffffffffffffff, %rsi
+	movabsq	$0xffffffffffffff, %rsi /* 0xffffffffffffff */
 	andq	24(%rdi), %rsi          /* a[3].low             return columns[k].split(56)[1] */
 	shrq	$56, %rbx               /* a[1].high */
-	movabsq	$0xffffffffffffff, %rbp
+	movabsq	$0xffffffffffffff, %rbp /* 0xffffffffffffff */
 	andq	16(%rdi), %rbp          /* a[2].low */
 	addq	%r10, %r11              /* a[4].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	(%rdi), %r10            /* a[0] */
 	addq	%r9, %rsi               /* a[3].low.. */
 	addq	%rbx, %rbp              /* a[2].low.. */
 	shrq	$56, %r10               /* a[0].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r9
-	andq	8(%rdi), %r9
+	movabsq	$0xffffffffffffff, %r9  /* 0xffffffffffffff */
+	andq	8(%rdi), %r9            /* a[1].low */
 	addq	%r10, %r9               /* a[1].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movabsq	$0xffffffffffffff, %r10
-	andq	(%rdi), %r10            /*                      return columns[k].split(56)[1] */
+	movabsq	$0xffffffffffffff, %r10 /* 0xffffffffffffff */
+	andq	(%rdi), %r10            /* a[0].low             return columns[k].split(56)[1] */
 	addq	%rax, %r10              /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
-	leaq	1(%r10), %rax           /*                      q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
-	shrq	$56, %rax
-	addq	%r9, %rax
-	shrq	$56, %rax
-	addq	%rbp, %rax
-	shrq	$56, %rax
-	addq	%rsi, %rax
-	shrq	$56, %rax
-	addq	$1, %rax
-	addq	%r11, %rax
-	shrq	$56, %rax
-	addq	%rdx, %rax
-	shrq	$56, %rax
-	addq	%rcx, %rax
-	shrq	$56, %rax
+	leaq	1(%r10), %rax           /* a[0].low..           q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
+	shrq	$56, %rax               /* (a[0].low..).high */
+	addq	%r9, %rax               /* a[1].low.. */
+	shrq	$56, %rax               /* (a[1].low..).high */
+	addq	%rbp, %rax              /* a[2].low.. */
+	shrq	$56, %rax               /* (a[2].low..).high */
+	addq	%rsi, %rax              /* a[3].low.. */
+	shrq	$56, %rax               /* (a[3].low..).high */
+	addq	$1, %rax                /* (a[3].low..).high.. */
+	addq	%r11, %rax              /* a[4].low.. */
+	shrq	$56, %rax               /* (a[4].low..).high */
+	addq	%rdx, %rax              /* a[5].low.. */
+	shrq	$56, %rax               /* (a[5].low..).high */
+	addq	%rcx, %rax              /* a[6].low.. */
+	shrq	$56, %rax               /* (a[6].low..).high */
 	addq	%r8, %rax               /* a[7].low.. */
 	movq	%rax, %rdi              /* a[7].low.. */
 	shrq	$56, %rdi               /* (a[7].low..).high */
 	addq	%rdi, %r10              /* a[0].low..           limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	movq	%r10, %rbx              /* a[0].low.. */
-	shrq	$56, %rbx
+	shrq	$56, %rbx               /* (a[0].low..).high */
 	addq	%rbx, %r9               /* a[1].low.. */
 	movq	%r9, %rbx               /* a[1].low.. */
-	shrq	$56, %rbx
+	shrq	$56, %rbx               /* (a[1].low..).high */
 	addq	%rbx, %rbp              /* a[2].low.. */
 	movq	%rbp, %rbx              /* a[2].low.. */
-	shrq	$56, %rbx
+	shrq	$56, %rbx               /* (a[2].low..).high */
 	addq	%rbx, %rsi              /* a[3].low.. */
 	movq	%rsi, %rbx              /* a[3].low.. */
-	shrq	$56, %rbx
-	addq	%rdi, %rbx
+	shrq	$56, %rbx               /* (a[3].low..).high */
+	addq	%rdi, %rbx              /* (a[3].low..).high.. */
 	addq	%rbx, %r11              /* a[4].low.. */
-	movabsq	$0xff00000000000000, %rdi
+	movabsq	$0xff00000000000000, %rdi /* 0xff00000000000000 */
 	andq	%rdi, %rax              /* (a[7].low..).low     return [*reduced, limbs[7] + over - (q << 56)] */
 	movq	%r11, %rdi              /* a[4].low.. */
-	shrq	$56, %rdi               /*                      limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	shrq	$56, %rdi               /* (a[4].low..).high    limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	addq	%rdi, %rdx              /* a[5].low.. */
 	movabsq	$0xffffffffffffff, %rdi /* 0xffffffffffffff */
 	andq	%rdi, %r10              /* (a[0].low..).low */
@@ -2602,9 +2602,9 @@ SYMBOL(p448_8x56_is_zero):
 	andq	%rdi, %rcx              /* (a[6].low..).low */
 	addq	%r11, %r10              /* (a[0].low..).low..   return sum(canon(a)).is_zero() */
 	movq	$1, %rax                /* start */
-	addq	%rdx, %r10
-	addq	%rcx, %r10
-	addq	%r8, %r10
+	addq	%rdx, %r10              /* (a[0].low..).low.. */
+	addq	%rcx, %r10              /* (a[0].low..).low.. */
+	addq	%r8, %r10               /* (a[0].low..).low.. */
 	negq	%r10
 	sbbq	$0, %rax                /* %v87 */
 	popq	%rbp                    /* restore */
@@ -2645,27 +2645,27 @@ SYMBOL(p448_8x56_equal):
 	pushq	%r12                    /* save */
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
-	movabsq	$0x1fffffffffffffe, %r10
+	movabsq	$0x1fffffffffffffe, %r10 /* 0x1fffffffffffffe */
 	addq	(%rdi), %r10            /* a[0]..               return carried([x + m - y for x, m, y in zip(a, twice, b)]) */
-	movabsq	$0x1fffffffffffffe, %rax
+	movabsq	$0x1fffffffffffffe, %rax /* 0x1fffffffffffffe */
 	addq	8(%rdi), %rax           /* a[1].. */
-	movabsq	$0x1fffffffffffffe, %r11
+	movabsq	$0x1fffffffffffffe, %r11 /* 0x1fffffffffffffe */
 	addq	16(%rdi), %r11          /* a[2].. */
-	movabsq	$0x1fffffffffffffe, %r9
+	movabsq	$0x1fffffffffffffe, %r9 /* 0x1fffffffffffffe */
 	addq	24(%rdi), %r9           /* a[3].. */
 	subq	(%rsi), %r10            /* a[0].. */
 	subq	8(%rsi), %rax           /* a[1].. */
 	subq	16(%rsi), %r11          /* a[2].. */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x1fffffffffffffc, %r8
+	movabsq	$0x1fffffffffffffc, %r8 /* 0x1fffffffffffffc */
 	addq	32(%rdi), %r8           /* a[4].. */
-	movabsq	$0x1fffffffffffffe, %rcx
+	movabsq	$0x1fffffffffffffe, %rcx /* 0x1fffffffffffffe */
 	addq	40(%rdi), %rcx          /* a[5].. */
 	subq	32(%rsi), %r8           /* a[4].. */
 	subq	40(%rsi), %rcx          /* a[5].. */
-	movabsq	$0x1fffffffffffffe, %rdx
+	movabsq	$0x1fffffffffffffe, %rdx /* 0x1fffffffffffffe */
 	addq	48(%rdi), %rdx          /* a[6].. */
-	movabsq	$0x1fffffffffffffe, %rbx
+	movabsq	$0x1fffffffffffffe, %rbx /* 0x1fffffffffffffe */
 	addq	56(%rdi), %rbx          /* a[7].. */
 	subq	48(%rsi), %rdx          /* a[6].. */
 	subq	56(%rsi), %rbx          /* a[7].. */
@@ -2676,7 +2676,7 @@ SYMBOL(p448_8x56_equal):
 	movq	%rdx, %rbp              /* a[6].. */
 	shrq	$56, %rbp               /* (a[6]..).high        return columns[k].split(56)[1] */
 	movabsq	$0xffffffffffffff, %r12 /* 0xffffffffffffff */
-	andq	%r12, %rbx              /*                      return columns[k].split(56)[0] */
+	andq	%r12, %rbx              /* (a[7]..).low         return columns[k].split(56)[0] */
 	addq	%rbp, %rbx              /* (a[7]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	andq	%r12, %rdx              /* (a[6]..).low         return columns[k].split(56)[1] */
 	movq	%r8, %rbp               /* a[4].. */
@@ -2736,42 +2736,42 @@ SYMBOL(p448_8x56_equal):
 	andq	%r12, %r10              /* ((a[0]..).low..).low */
 	addq	%rdi, %rax              /* ((a[1]..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	addq	%rsi, %r10              /* ((a[0]..).low..).low.. return [low(0) + high(7), *reversed(limbs)] */
-	leaq	1(%r10), %rsi           /*                      q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
-	shrq	$56, %rsi
-	addq	%rax, %rsi
-	shrq	$56, %rsi
-	addq	%r11, %rsi
-	shrq	$56, %rsi
-	addq	%r9, %rsi
-	shrq	$56, %rsi
-	addq	$1, %rsi
-	addq	%r8, %rsi
-	shrq	$56, %rsi
-	addq	%rcx, %rsi
-	shrq	$56, %rsi
-	addq	%rdx, %rsi
-	shrq	$56, %rsi
+	leaq	1(%r10), %rsi           /* ((a[0]..).low..).low.. q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
+	shrq	$56, %rsi               /* (((a[0]..).low..).low..).high */
+	addq	%rax, %rsi              /* ((a[1]..).low..).low.. */
+	shrq	$56, %rsi               /* (((a[1]..).low..).low..).high */
+	addq	%r11, %rsi              /* ((a[2]..).low..).low.. */
+	shrq	$56, %rsi               /* (((a[2]..).low..).low..).high */
+	addq	%r9, %rsi               /* ((a[3]..).low..).low.. */
+	shrq	$56, %rsi               /* (((a[3]..).low..).low..).high */
+	addq	$1, %rsi                /* (((a[3]..).low..).low..).high.. */
+	addq	%r8, %rsi               /* ((a[4]..).low..).low.. */
+	shrq	$56, %rsi               /* (((a[4]..).low..).low..).high */
+	addq	%rcx, %rsi              /* ((a[5]..).low..).low.. */
+	shrq	$56, %rsi               /* (((a[5]..).low..).low..).high */
+	addq	%rdx, %rsi              /* ((a[6]..).low..).low.. */
+	shrq	$56, %rsi               /* (((a[6]..).low..).low..).high */
 	addq	%rbx, %rsi              /* ((a[7]..).low..).low.. */
 	movq	%rsi, %rdi              /* ((a[7]..).low..).low.. */
 	shrq	$56, %rdi               /* (((a[7]..).low..).low..).high */
 	addq	%rdi, %r10              /* ((a[0]..).low..).low.. limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	movq	%r10, %rbp              /* ((a[0]..).low..).low.. */
-	shrq	$56, %rbp
+	shrq	$56, %rbp               /* (((a[0]..).low..).low..).high */
 	addq	%rbp, %rax              /* ((a[1]..).low..).low.. */
 	movq	%rax, %rbp              /* ((a[1]..).low..).low.. */
-	shrq	$56, %rbp
+	shrq	$56, %rbp               /* (((a[1]..).low..).low..).high */
 	addq	%rbp, %r11              /* ((a[2]..).low..).low.. */
 	movq	%r11, %rbp              /* ((a[2]..).low..).low.. */
-	shrq	$56, %rbp
+	shrq	$56, %rbp               /* (((a[2]..).low..).low..).high */
 	addq	%rbp, %r9               /* ((a[3]..).low..).low.. */
 	movq	%r9, %rbp               /* ((a[3]..).low..).low.. */
-	shrq	$56, %rbp
-	addq	%rdi, %rbp
+	shrq	$56, %rbp               /* (((a[3]..).low..).low..).high */
+	addq	%rdi, %rbp              /* (((a[3]..).low..).low..).high.. */
 	addq	%rbp, %r8               /* ((a[4]..).low..).low.. */
-	movabsq	$0xff00000000000000, %rdi
+	movabsq	$0xff00000000000000, %rdi /* 0xff00000000000000 */
 	andq	%rdi, %rsi              /* (((a[7]..).low..).low..).low return [*reduced, limbs[7] + over - (q << 56)] */
 	movq	%r8, %rdi               /* ((a[4]..).low..).low.. */
-	shrq	$56, %rdi               /*                      limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	shrq	$56, %rdi               /* (((a[4]..).low..).low..).high limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	addq	%rdi, %rcx              /* ((a[5]..).low..).low.. */
 	andq	%r12, %r10              /* (((a[0]..).low..).low..).low */
 	movq	%rcx, %rdi              /* ((a[5]..).low..).low.. */
@@ -2792,9 +2792,9 @@ SYMBOL(p448_8x56_equal):
 	andq	%r12, %rdx              /* (((a[6]..).low..).low..).low */
 	addq	%r8, %r10               /* (((a[0]..).low..).low..).low.. return sum(canon(a)).is_zero() */
 	movq	$1, %rax                /* start */
-	addq	%rcx, %r10
-	addq	%rdx, %r10
-	addq	%rbx, %r10
+	addq	%rcx, %r10              /* (((a[0]..).low..).low..).low.. */
+	addq	%rdx, %r10              /* (((a[0]..).low..).low..).low.. */
+	addq	%rbx, %r10              /* (((a[0]..).low..).low..).low.. */
 	negq	%r10
 	sbbq	$0, %rax                /* %v139 */
 	popq	%r12                    /* restore */
@@ -2851,11 +2851,11 @@ SYMBOL(p448_8x56_absolute):
 	shrq	$56, %r10               /* a[6].high            return columns[k].split(56)[1] */
 	shrq	$56, %r11               /* a[5].high */
 	shrq	$56, %r9                /* a[4].high */
-	movabsq	$0xffffffffffffff, %r8
+	movabsq	$0xffffffffffffff, %r8  /* 0xffffffffffffff */
 	andq	56(%rsi), %r8           /* a[7].low             return columns[k].split(56)[0] */
-	movabsq	$0xffffffffffffff, %rcx
+	movabsq	$0xffffffffffffff, %rcx /* 0xffffffffffffff */
 	andq	48(%rsi), %rcx          /* a[6].low             return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %rdx
+	movabsq	$0xffffffffffffff, %rdx /* 0xffffffffffffff */
 	andq	40(%rsi), %rdx          /* a[5].low */
 	addq	%r10, %r8               /* a[7].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	24(%rsi), %r10          /* a[3] */
@@ -2864,62 +2864,62 @@ SYMBOL(p448_8x56_absolute):
 	movq	16(%rsi), %r9           /* a[2] */
 	movq	8(%rsi), %rbp           /* a[1] */
 	shrq	$56, %r10               /* a[3].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r11
+	movabsq	$0xffffffffffffff, %r11 /* 0xffffffffffffff */
 	andq	32(%rsi), %r11          /* a[4].low */
 	shrq	$56, %r9                /* a[2].high */
 	addq	%rax, %r10              /* a[3].high..          limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movabsq	$0xffffffffffffff, %rbx
+	movabsq	$0xffffffffffffff, %rbx /* 0xffffffffffffff */
 	andq	24(%rsi), %rbx          /* a[3].low             return columns[k].split(56)[1] */
 	shrq	$56, %rbp               /* a[1].high */
-	movabsq	$0xffffffffffffff, %r12
+	movabsq	$0xffffffffffffff, %r12 /* 0xffffffffffffff */
 	andq	16(%rsi), %r12          /* a[2].low */
 	addq	%r10, %r11              /* a[4].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	movq	(%rsi), %r10            /* a[0] */
 	addq	%r9, %rbx               /* a[3].low.. */
 	addq	%rbp, %r12              /* a[2].low.. */
 	shrq	$56, %r10               /* a[0].high            return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %r9
-	andq	8(%rsi), %r9
+	movabsq	$0xffffffffffffff, %r9  /* 0xffffffffffffff */
+	andq	8(%rsi), %r9            /* a[1].low */
 	addq	%r10, %r9               /* a[1].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movabsq	$0xffffffffffffff, %r10
-	andq	(%rsi), %r10            /*                      return columns[k].split(56)[1] */
+	movabsq	$0xffffffffffffff, %r10 /* 0xffffffffffffff */
+	andq	(%rsi), %r10            /* a[0].low             return columns[k].split(56)[1] */
 	addq	%rax, %r10              /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
-	leaq	1(%r10), %rax           /*                      q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
-	shrq	$56, %rax
-	addq	%r9, %rax
-	shrq	$56, %rax
-	addq	%r12, %rax
-	shrq	$56, %rax
-	addq	%rbx, %rax
-	shrq	$56, %rax
-	addq	$1, %rax
-	addq	%r11, %rax
-	shrq	$56, %rax
-	addq	%rdx, %rax
-	shrq	$56, %rax
-	addq	%rcx, %rax
-	shrq	$56, %rax
+	leaq	1(%r10), %rax           /* a[0].low..           q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
+	shrq	$56, %rax               /* (a[0].low..).high */
+	addq	%r9, %rax               /* a[1].low.. */
+	shrq	$56, %rax               /* (a[1].low..).high */
+	addq	%r12, %rax              /* a[2].low.. */
+	shrq	$56, %rax               /* (a[2].low..).high */
+	addq	%rbx, %rax              /* a[3].low.. */
+	shrq	$56, %rax               /* (a[3].low..).high */
+	addq	$1, %rax                /* (a[3].low..).high.. */
+	addq	%r11, %rax              /* a[4].low.. */
+	shrq	$56, %rax               /* (a[4].low..).high */
+	addq	%rdx, %rax              /* a[5].low.. */
+	shrq	$56, %rax               /* (a[5].low..).high */
+	addq	%rcx, %rax              /* a[6].low.. */
+	shrq	$56, %rax               /* (a[6].low..).high */
 	addq	%r8, %rax               /* a[7].low.. */
 	movq	%rax, %rsi              /* a[7].low.. */
 	shrq	$56, %rsi               /* (a[7].low..).high */
 	addq	%rsi, %r10              /* a[0].low..           limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	movq	%r10, %rbp              /* a[0].low.. */
-	shrq	$56, %rbp
+	shrq	$56, %rbp               /* (a[0].low..).high */
 	addq	%rbp, %r9               /* a[1].low.. */
 	movq	%r9, %rbp               /* a[1].low.. */
-	shrq	$56, %rbp
+	shrq	$56, %rbp               /* (a[1].low..).high */
 	addq	%rbp, %r12              /* a[2].low.. */
 	movq	%r12, %rbp              /* a[2].low.. */
-	shrq	$56, %rbp
+	shrq	$56, %rbp               /* (a[2].low..).high */
 	addq	%rbp, %rbx              /* a[3].low.. */
 	movq	%rbx, %rbp              /* a[3].low.. */
-	shrq	$56, %rbp
-	addq	%rsi, %rbp
+	shrq	$56, %rbp               /* (a[3].low..).high */
+	addq	%rsi, %rbp              /* (a[3].low..).high.. */
 	addq	%rbp, %r11              /* a[4].low.. */
-	movabsq	$0xff00000000000000, %rsi
+	movabsq	$0xff00000000000000, %rsi /* 0xff00000000000000 */
 	andq	%rsi, %rax              /* (a[7].low..).low     return [*reduced, limbs[7] + over - (q << 56)] */
 	movq	%r11, %rsi              /* a[4].low.. */
-	shrq	$56, %rsi               /*                      limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	shrq	$56, %rsi               /* (a[4].low..).high    limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	addq	%rsi, %rdx              /* a[5].low.. */
 	movabsq	$0xffffffffffffff, %rsi /* 0xffffffffffffff */
 	andq	%rsi, %r9               /* (a[1].low..).low */
@@ -2930,7 +2930,7 @@ SYMBOL(p448_8x56_absolute):
 	addq	%rbp, %rcx              /* a[6].low..           limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	shrq	$8, %r9                 /* (a[1].low..).low.high x = canon(a).value */
 	movq	%rcx, %rbp              /* a[6].low.. */
-	shrq	$56, %rbp               /*                      limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	shrq	$56, %rbp               /* (a[6].low..).high    limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	addq	%rbp, %r8               /* a[7].low..           return [*reduced, limbs[7] + over - (q << 56)] */
 	andq	%rsi, %r10              /* (a[0].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	andq	%rsi, %r12              /* (a[2].low..).low */
@@ -2962,25 +2962,25 @@ SYMBOL(p448_8x56_absolute):
 	shrq	$48, %rcx               /* (a[6].low..).low.high */
 	orq	%rax, %rdx              /* (a[5].low..).low.high.. */
 	orq	%r8, %rcx               /* (a[6].low..).low.high.. */
-	movq	$-1, %rax
+	movq	$-1, %rax               /* 0xffffffffffffffff */
 	subq	%r10, %rax              /* (a[0].low..).low..   return pick(x.split(1)[0], P - x, x) */
-	movq	$-1, %r8
+	movq	$-1, %r8                /* 0xffffffffffffffff */
 	sbbq	%r9, %r8                /* (a[1].low..).low.high.. */
-	movq	$-1, %rbp
+	movq	$-1, %rbp               /* 0xffffffffffffffff */
 	sbbq	%r12, %rbp              /* (a[2].low..).low.high.. */
-	movabsq	$0xfffffffeffffffff, %r13
+	movabsq	$0xfffffffeffffffff, %r13 /* 0xfffffffeffffffff */
 	sbbq	%rbx, %r13              /* (a[3].low..).low.high.. */
-	movq	$-1, %rsi
+	movq	$-1, %rsi               /* 0xffffffffffffffff */
 	sbbq	%r11, %rsi              /* (a[4].low..).low.high.. */
 	movq	%rsi, (%rsp)            /* spill (a[4].low..).low.high.. */
-	movq	$-1, %rsi
+	movq	$-1, %rsi               /* 0xffffffffffffffff */
 	sbbq	%rdx, %rsi              /* (a[5].low..).low.high.. */
 	movq	%rsi, 8(%rsp)           /* spill (a[5].low..).low.high.. */
-	movq	$-1, %rsi
+	movq	$-1, %rsi               /* 0xffffffffffffffff */
 	sbbq	%rcx, %rsi              /* (a[6].low..).low.high.. */
 	movq	%rsi, 16(%rsp)          /* spill (a[6].low..).low.high.. */
 	movq	%r10, %rsi              /* (a[0].low..).low.. */
-	andq	$1, %rsi
+	andq	$1, %rsi                /* ((a[0].low..).low..).low */
 	negq	%rsi
 	cmovcq	%rax, %r10              /* %v111 */
 	cmovcq	%r8, %r9                /* %v112 */
@@ -2989,11 +2989,11 @@ SYMBOL(p448_8x56_absolute):
 	cmovcq	(%rsp), %r11            /* %v115 */
 	cmovcq	8(%rsp), %rdx           /* %v116 */
 	cmovcq	16(%rsp), %rcx          /* %v117 */
-	movq	%r9, %rax
+	movq	%r9, %rax               /* %v112 */
 	shldq	$8, %r10, %rax          /* %v118                def absolute(a: full) -> canonical: */
 	shrdq	$48, %r12, %r9          /* %v119 */
 	movabsq	$0xffffffffffffff, %r8  /* 0xffffffffffffff */
-	andq	%r8, %r10
+	andq	%r8, %r10               /* %v125 */
 	movq	%r10, (%rdi)
 	shrdq	$40, %rbx, %r12         /* %v120 */
 	andq	%r8, %rax               /* %v126 */

@@ -106,9 +106,9 @@ SYMBOL(p521_9x58_carry):
 	addq	%rdx, %r8               /* a[6].low.. */
 	movq	64(%rsi), %rdx          /* a[8] */
 	bzhiq	%rax, 56(%rsi), %rax    /* a[7].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	movl	$57, %ecx
+	movl	$57, %ecx               /* 0x39 */
 	bzhiq	%rcx, 64(%rsi), %rcx    /* a[8].low */
-	shrq	$57, %rdx
+	shrq	$57, %rdx               /* a[8].high */
 	addq	%rdx, %r12              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	addq	%rbx, %rax              /* a[7].low.. */
 	addq	%rbp, %rcx              /* a[8].low.. */
@@ -201,294 +201,294 @@ SYMBOL(p521_9x58_mul):
 	movq	8(%rsi), %rdx           /* a[1] */
 	movq	%r10, 56(%rsp)          /* spill a0b8.lo */
 	movq	%r11, 64(%rsp)          /* spill a0b7.lo */
-	mulxq	(%rax), %r11, %r10      /* a1b0.hi */
+	mulxq	(%rax), %r11, %r10      /* r10=a1b0.hi r11=a1b0.lo */
 	addq	%r11, %r8               /* a0b1.lo.. */
 	adcq	%r10, %r9               /* a0b1.hi.. */
-	mulxq	8(%rax), %r11, %r10     /* a1b1.hi */
+	mulxq	8(%rax), %r11, %r10     /* r10=a1b1.hi r11=a1b1.lo */
 	addq	%r11, %rbx              /* a0b2.lo.. */
 	adcq	%r10, %rcx              /* a0b2.hi.. */
-	mulxq	16(%rax), %r11, %r10    /* a1b2.hi */
+	mulxq	16(%rax), %r11, %r10    /* r10=a1b2.hi r11=a1b2.lo */
 	addq	%r11, %r12              /* a0b3.lo.. */
 	adcq	%r10, %rbp              /* a0b3.hi.. */
-	mulxq	24(%rax), %r11, %r10    /* a1b3.hi */
+	mulxq	24(%rax), %r11, %r10    /* r10=a1b3.hi r11=a1b3.lo */
 	addq	%r11, %r14              /* a0b4.lo.. */
 	adcq	%r10, %r13              /* a0b4.hi.. */
-	mulxq	32(%rax), %r11, %r10    /* a1b4.hi */
+	mulxq	32(%rax), %r11, %r10    /* r10=a1b4.hi r11=a1b4.lo */
 	addq	%r11, %rdi              /* a0b5.lo.. */
 	adcq	%r10, %r15              /* a0b5.hi.. */
-	mulxq	40(%rax), %r11, %r10    /* a1b5.hi */
+	mulxq	40(%rax), %r11, %r10    /* r10=a1b5.hi r11=a1b5.lo */
 	addq	32(%rsp), %r11          /* a0b6.lo.. */
 	adcq	24(%rsp), %r10          /* a0b6.hi.. */
 	movq	%r9, 24(%rsp)           /* spill a0b1.hi.. */
 	movq	%r8, 32(%rsp)           /* spill a0b1.lo.. */
-	mulxq	48(%rax), %r8, %r9      /* a1b6.hi */
+	mulxq	48(%rax), %r8, %r9      /* r9=a1b6.hi r8=a1b6.lo */
 	addq	64(%rsp), %r8           /* a0b7.lo.. */
 	adcq	40(%rsp), %r9           /* a0b7.hi.. */
 	movq	%r9, 40(%rsp)           /* spill a0b7.hi.. */
 	movq	%r8, 64(%rsp)           /* spill a0b7.lo.. */
-	mulxq	56(%rax), %r8, %r9      /* a1b7.hi */
+	mulxq	56(%rax), %r8, %r9      /* r9=a1b7.hi r8=a1b7.lo */
 	addq	56(%rsp), %r8           /* a0b8.lo.. */
 	adcq	48(%rsp), %r9           /* a0b8.hi.. */
-	shlq	$1, %rdx
+	shlq	$1, %rdx                /* a1x2 */
 	movq	%r9, 48(%rsp)           /* spill a0b8.hi.. */
-	mulxq	64(%rax), %r9, %rdx     /* a1x2b8.hi */
+	mulxq	64(%rax), %r9, %rdx     /* rdx=a1x2b8.hi r9=a1x2b8.lo */
 	addq	16(%rsp), %r9           /* a0b0.lo.. */
 	adcq	8(%rsp), %rdx           /* a0b0.hi.. */
 	movq	%rdx, 8(%rsp)           /* spill a0b0.hi.. */
 	movq	16(%rsi), %rdx          /* a[2] */
 	movq	%r9, 16(%rsp)           /* spill a0b0.lo.. */
 	movq	%r8, 56(%rsp)           /* spill a0b8.lo.. */
-	mulxq	(%rax), %r8, %r9        /* a2b0.hi */
+	mulxq	(%rax), %r8, %r9        /* r9=a2b0.hi r8=a2b0.lo */
 	addq	%r8, %rbx               /* a0b2.lo.. */
 	adcq	%r9, %rcx               /* a0b2.hi.. */
-	mulxq	8(%rax), %r8, %r9       /* a2b1.hi */
+	mulxq	8(%rax), %r8, %r9       /* r9=a2b1.hi r8=a2b1.lo */
 	addq	%r8, %r12               /* a0b3.lo.. */
 	adcq	%r9, %rbp               /* a0b3.hi.. */
-	mulxq	16(%rax), %r8, %r9      /* a2b2.hi */
+	mulxq	16(%rax), %r8, %r9      /* r9=a2b2.hi r8=a2b2.lo */
 	addq	%r8, %r14               /* a0b4.lo.. */
 	adcq	%r9, %r13               /* a0b4.hi.. */
-	mulxq	24(%rax), %r8, %r9      /* a2b3.hi */
+	mulxq	24(%rax), %r8, %r9      /* r9=a2b3.hi r8=a2b3.lo */
 	addq	%r8, %rdi               /* a0b5.lo.. */
 	adcq	%r9, %r15               /* a0b5.hi.. */
-	mulxq	32(%rax), %r8, %r9      /* a2b4.hi */
+	mulxq	32(%rax), %r8, %r9      /* r9=a2b4.hi r8=a2b4.lo */
 	addq	%r8, %r11               /* a0b6.lo.. */
 	adcq	%r9, %r10               /* a0b6.hi.. */
-	mulxq	40(%rax), %r8, %r9      /* a2b5.hi */
+	mulxq	40(%rax), %r8, %r9      /* r9=a2b5.hi r8=a2b5.lo */
 	addq	64(%rsp), %r8           /* a0b7.lo.. */
 	adcq	40(%rsp), %r9           /* a0b7.hi.. */
 	movq	%rcx, 40(%rsp)          /* spill a0b2.hi.. */
 	movq	%rbx, 64(%rsp)          /* spill a0b2.lo.. */
-	mulxq	48(%rax), %rbx, %rcx    /* a2b6.hi */
+	mulxq	48(%rax), %rbx, %rcx    /* rcx=a2b6.hi rbx=a2b6.lo */
 	addq	56(%rsp), %rbx          /* a0b8.lo.. */
 	adcq	48(%rsp), %rcx          /* a0b8.hi.. */
 	shlq	$1, %rdx                /* a2x2 */
 	movq	%rcx, 48(%rsp)          /* spill a0b8.hi.. */
 	movq	%rbx, 56(%rsp)          /* spill a0b8.lo.. */
-	mulxq	56(%rax), %rbx, %rcx    /* a2x2b7.hi */
+	mulxq	56(%rax), %rbx, %rcx    /* rcx=a2x2b7.hi rbx=a2x2b7.lo */
 	addq	16(%rsp), %rbx          /* a0b0.lo.. */
 	adcq	8(%rsp), %rcx           /* a0b0.hi.. */
 	movq	%rcx, 8(%rsp)           /* spill a0b0.hi.. */
-	mulxq	64(%rax), %rcx, %rdx    /* a2x2b8.hi */
+	mulxq	64(%rax), %rcx, %rdx    /* rdx=a2x2b8.hi rcx=a2x2b8.lo */
 	addq	32(%rsp), %rcx          /* a0b1.lo.. */
 	adcq	24(%rsp), %rdx          /* a0b1.hi.. */
 	movq	%rdx, 16(%rsp)          /* spill a0b1.hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
 	movq	%rcx, 24(%rsp)          /* spill a0b1.lo.. */
 	movq	%rbx, 32(%rsp)          /* spill a0b0.lo.. */
-	mulxq	(%rax), %rbx, %rcx      /* a3b0.hi */
+	mulxq	(%rax), %rbx, %rcx      /* rcx=a3b0.hi rbx=a3b0.lo */
 	addq	%rbx, %r12              /* a0b3.lo.. */
 	adcq	%rcx, %rbp              /* a0b3.hi.. */
-	mulxq	8(%rax), %rbx, %rcx     /* a3b1.hi */
+	mulxq	8(%rax), %rbx, %rcx     /* rcx=a3b1.hi rbx=a3b1.lo */
 	addq	%rbx, %r14              /* a0b4.lo.. */
 	adcq	%rcx, %r13              /* a0b4.hi.. */
-	mulxq	16(%rax), %rbx, %rcx    /* a3b2.hi */
+	mulxq	16(%rax), %rbx, %rcx    /* rcx=a3b2.hi rbx=a3b2.lo */
 	addq	%rbx, %rdi              /* a0b5.lo.. */
 	adcq	%rcx, %r15              /* a0b5.hi.. */
-	mulxq	24(%rax), %rbx, %rcx    /* a3b3.hi */
+	mulxq	24(%rax), %rbx, %rcx    /* rcx=a3b3.hi rbx=a3b3.lo */
 	addq	%rbx, %r11              /* a0b6.lo.. */
 	adcq	%rcx, %r10              /* a0b6.hi.. */
-	mulxq	32(%rax), %rbx, %rcx    /* a3b4.hi */
+	mulxq	32(%rax), %rbx, %rcx    /* rcx=a3b4.hi rbx=a3b4.lo */
 	addq	%rbx, %r8               /* a0b7.lo.. */
 	adcq	%rcx, %r9               /* a0b7.hi.. */
-	mulxq	40(%rax), %rbx, %rcx    /* a3b5.hi */
+	mulxq	40(%rax), %rbx, %rcx    /* rcx=a3b5.hi rbx=a3b5.lo */
 	addq	56(%rsp), %rbx          /* a0b8.lo.. */
 	adcq	48(%rsp), %rcx          /* a0b8.hi.. */
 	shlq	$1, %rdx                /* a3x2 */
 	movq	%rbp, 48(%rsp)          /* spill a0b3.hi.. */
 	movq	%r12, 56(%rsp)          /* spill a0b3.lo.. */
-	mulxq	48(%rax), %r12, %rbp    /* a3x2b6.hi */
+	mulxq	48(%rax), %r12, %rbp    /* rbp=a3x2b6.hi r12=a3x2b6.lo */
 	addq	32(%rsp), %r12          /* a0b0.lo.. */
 	adcq	8(%rsp), %rbp           /* a0b0.hi.. */
 	movq	%rbp, 8(%rsp)           /* spill a0b0.hi.. */
 	movq	%r12, 32(%rsp)          /* spill a0b0.lo.. */
-	mulxq	56(%rax), %r12, %rbp    /* a3x2b7.hi */
+	mulxq	56(%rax), %r12, %rbp    /* rbp=a3x2b7.hi r12=a3x2b7.lo */
 	addq	24(%rsp), %r12          /* a0b1.lo.. */
 	adcq	16(%rsp), %rbp          /* a0b1.hi.. */
 	movq	%rbp, 16(%rsp)          /* spill a0b1.hi.. */
-	mulxq	64(%rax), %rbp, %rdx    /* a3x2b8.hi */
+	mulxq	64(%rax), %rbp, %rdx    /* rdx=a3x2b8.hi rbp=a3x2b8.lo */
 	addq	64(%rsp), %rbp          /* a0b2.lo.. */
 	adcq	40(%rsp), %rdx          /* a0b2.hi.. */
 	movq	%rdx, 24(%rsp)          /* spill a0b2.hi.. */
 	movq	32(%rsi), %rdx          /* a[4] */
 	movq	%rbp, 40(%rsp)          /* spill a0b2.lo.. */
 	movq	%r12, 64(%rsp)          /* spill a0b1.lo.. */
-	mulxq	(%rax), %r12, %rbp      /* a4b0.hi */
+	mulxq	(%rax), %r12, %rbp      /* rbp=a4b0.hi r12=a4b0.lo */
 	addq	%r12, %r14              /* a0b4.lo.. */
 	adcq	%rbp, %r13              /* a0b4.hi.. */
-	mulxq	8(%rax), %r12, %rbp     /* a4b1.hi */
+	mulxq	8(%rax), %r12, %rbp     /* rbp=a4b1.hi r12=a4b1.lo */
 	addq	%r12, %rdi              /* a0b5.lo.. */
 	adcq	%rbp, %r15              /* a0b5.hi.. */
-	mulxq	16(%rax), %r12, %rbp    /* a4b2.hi */
+	mulxq	16(%rax), %r12, %rbp    /* rbp=a4b2.hi r12=a4b2.lo */
 	addq	%r12, %r11              /* a0b6.lo.. */
 	adcq	%rbp, %r10              /* a0b6.hi.. */
-	mulxq	24(%rax), %r12, %rbp    /* a4b3.hi */
+	mulxq	24(%rax), %r12, %rbp    /* rbp=a4b3.hi r12=a4b3.lo */
 	addq	%r12, %r8               /* a0b7.lo.. */
 	adcq	%rbp, %r9               /* a0b7.hi.. */
-	mulxq	32(%rax), %r12, %rbp    /* a4b4.hi */
+	mulxq	32(%rax), %r12, %rbp    /* rbp=a4b4.hi r12=a4b4.lo */
 	addq	%r12, %rbx              /* a0b8.lo.. */
 	adcq	%rbp, %rcx              /* a0b8.hi.. */
 	shlq	$1, %rdx                /* a4x2 */
-	mulxq	40(%rax), %r12, %rbp    /* a4x2b5.hi */
+	mulxq	40(%rax), %r12, %rbp    /* rbp=a4x2b5.hi r12=a4x2b5.lo */
 	addq	32(%rsp), %r12          /* a0b0.lo.. */
 	adcq	8(%rsp), %rbp           /* a0b0.hi.. */
 	movq	%r13, 8(%rsp)           /* spill a0b4.hi.. */
 	movq	%r14, 32(%rsp)          /* spill a0b4.lo.. */
-	mulxq	48(%rax), %r14, %r13    /* a4x2b6.hi */
+	mulxq	48(%rax), %r14, %r13    /* r13=a4x2b6.hi r14=a4x2b6.lo */
 	addq	64(%rsp), %r14          /* a0b1.lo.. */
 	adcq	16(%rsp), %r13          /* a0b1.hi.. */
 	movq	%r13, 16(%rsp)          /* spill a0b1.hi.. */
 	movq	%r14, 64(%rsp)          /* spill a0b1.lo.. */
-	mulxq	56(%rax), %r14, %r13    /* a4x2b7.hi */
+	mulxq	56(%rax), %r14, %r13    /* r13=a4x2b7.hi r14=a4x2b7.lo */
 	addq	40(%rsp), %r14          /* a0b2.lo.. */
 	adcq	24(%rsp), %r13          /* a0b2.hi.. */
 	movq	%r13, 24(%rsp)          /* spill a0b2.hi.. */
-	mulxq	64(%rax), %r13, %rdx    /* a4x2b8.hi */
+	mulxq	64(%rax), %r13, %rdx    /* rdx=a4x2b8.hi r13=a4x2b8.lo */
 	addq	56(%rsp), %r13          /* a0b3.lo.. */
 	adcq	48(%rsp), %rdx          /* a0b3.hi.. */
 	movq	%rdx, 40(%rsp)          /* spill a0b3.hi.. */
 	movq	40(%rsi), %rdx          /* a[5] */
 	movq	%r13, 48(%rsp)          /* spill a0b3.lo.. */
 	movq	%r14, 56(%rsp)          /* spill a0b2.lo.. */
-	mulxq	(%rax), %r14, %r13      /* a5b0.hi */
+	mulxq	(%rax), %r14, %r13      /* r13=a5b0.hi r14=a5b0.lo */
 	addq	%r14, %rdi              /* a0b5.lo.. */
 	adcq	%r13, %r15              /* a0b5.hi.. */
-	mulxq	8(%rax), %r14, %r13     /* a5b1.hi */
+	mulxq	8(%rax), %r14, %r13     /* r13=a5b1.hi r14=a5b1.lo */
 	addq	%r14, %r11              /* a0b6.lo.. */
 	adcq	%r13, %r10              /* a0b6.hi.. */
-	mulxq	16(%rax), %r14, %r13    /* a5b2.hi */
+	mulxq	16(%rax), %r14, %r13    /* r13=a5b2.hi r14=a5b2.lo */
 	addq	%r14, %r8               /* a0b7.lo.. */
 	adcq	%r13, %r9               /* a0b7.hi.. */
-	mulxq	24(%rax), %r14, %r13    /* a5b3.hi */
+	mulxq	24(%rax), %r14, %r13    /* r13=a5b3.hi r14=a5b3.lo */
 	addq	%r14, %rbx              /* a0b8.lo.. */
 	adcq	%r13, %rcx              /* a0b8.hi.. */
 	shlq	$1, %rdx                /* a5x2 */
-	mulxq	32(%rax), %r14, %r13    /* a5x2b4.hi */
+	mulxq	32(%rax), %r14, %r13    /* r13=a5x2b4.hi r14=a5x2b4.lo */
 	addq	%r14, %r12              /* a0b0.lo.. */
 	adcq	%r13, %rbp              /* a0b0.hi.. */
-	mulxq	40(%rax), %r14, %r13    /* a5x2b5.hi */
+	mulxq	40(%rax), %r14, %r13    /* r13=a5x2b5.hi r14=a5x2b5.lo */
 	addq	64(%rsp), %r14          /* a0b1.lo.. */
 	adcq	16(%rsp), %r13          /* a0b1.hi.. */
 	movq	%r15, 16(%rsp)          /* spill a0b5.hi.. */
 	movq	%rdi, 64(%rsp)          /* spill a0b5.lo.. */
-	mulxq	48(%rax), %rdi, %r15    /* a5x2b6.hi */
+	mulxq	48(%rax), %rdi, %r15    /* r15=a5x2b6.hi rdi=a5x2b6.lo */
 	addq	56(%rsp), %rdi          /* a0b2.lo.. */
 	adcq	24(%rsp), %r15          /* a0b2.hi.. */
 	movq	%r15, 24(%rsp)          /* spill a0b2.hi.. */
 	movq	%rdi, 56(%rsp)          /* spill a0b2.lo.. */
-	mulxq	56(%rax), %rdi, %r15    /* a5x2b7.hi */
+	mulxq	56(%rax), %rdi, %r15    /* r15=a5x2b7.hi rdi=a5x2b7.lo */
 	addq	48(%rsp), %rdi          /* a0b3.lo.. */
 	adcq	40(%rsp), %r15          /* a0b3.hi.. */
 	movq	%r15, 40(%rsp)          /* spill a0b3.hi.. */
-	mulxq	64(%rax), %r15, %rdx    /* a5x2b8.hi */
+	mulxq	64(%rax), %r15, %rdx    /* rdx=a5x2b8.hi r15=a5x2b8.lo */
 	addq	32(%rsp), %r15          /* a0b4.lo.. */
 	adcq	8(%rsp), %rdx           /* a0b4.hi.. */
 	movq	%rdx, 8(%rsp)           /* spill a0b4.hi.. */
 	movq	48(%rsi), %rdx          /* a[6] */
 	movq	%r15, 32(%rsp)          /* spill a0b4.lo.. */
 	movq	%rdi, 48(%rsp)          /* spill a0b3.lo.. */
-	mulxq	(%rax), %rdi, %r15      /* a6b0.hi */
+	mulxq	(%rax), %rdi, %r15      /* r15=a6b0.hi rdi=a6b0.lo */
 	addq	%rdi, %r11              /* a0b6.lo.. */
 	adcq	%r15, %r10              /* a0b6.hi.. */
-	mulxq	8(%rax), %r15, %rdi     /* a6b1.hi */
+	mulxq	8(%rax), %r15, %rdi     /* rdi=a6b1.hi r15=a6b1.lo */
 	addq	%r15, %r8               /* a0b7.lo.. */
 	adcq	%rdi, %r9               /* a0b7.hi.. */
-	mulxq	16(%rax), %r15, %rdi    /* a6b2.hi */
+	mulxq	16(%rax), %r15, %rdi    /* rdi=a6b2.hi r15=a6b2.lo */
 	addq	%r15, %rbx              /* a0b8.lo.. */
 	adcq	%rdi, %rcx              /* a0b8.hi.. */
 	shlq	$1, %rdx                /* a6x2 */
-	mulxq	24(%rax), %r15, %rdi    /* a6x2b3.hi */
+	mulxq	24(%rax), %r15, %rdi    /* rdi=a6x2b3.hi r15=a6x2b3.lo */
 	addq	%r15, %r12              /* a0b0.lo.. */
 	adcq	%rdi, %rbp              /* a0b0.hi.. */
-	mulxq	32(%rax), %r15, %rdi    /* a6x2b4.hi */
+	mulxq	32(%rax), %r15, %rdi    /* rdi=a6x2b4.hi r15=a6x2b4.lo */
 	addq	%r15, %r14              /* a0b1.lo.. */
 	adcq	%rdi, %r13              /* a0b1.hi.. */
-	mulxq	40(%rax), %r15, %rdi    /* a6x2b5.hi */
+	mulxq	40(%rax), %r15, %rdi    /* rdi=a6x2b5.hi r15=a6x2b5.lo */
 	addq	56(%rsp), %r15          /* a0b2.lo.. */
 	adcq	24(%rsp), %rdi          /* a0b2.hi.. */
 	movq	%r10, 24(%rsp)          /* spill a0b6.hi.. */
 	movq	%r11, 56(%rsp)          /* spill a0b6.lo.. */
-	mulxq	48(%rax), %r11, %r10    /* a6x2b6.hi */
+	mulxq	48(%rax), %r11, %r10    /* r10=a6x2b6.hi r11=a6x2b6.lo */
 	addq	48(%rsp), %r11          /* a0b3.lo.. */
 	adcq	40(%rsp), %r10          /* a0b3.hi.. */
 	movq	%r10, 40(%rsp)          /* spill a0b3.hi.. */
 	movq	%r11, 48(%rsp)          /* spill a0b3.lo.. */
-	mulxq	56(%rax), %r11, %r10    /* a6x2b7.hi */
+	mulxq	56(%rax), %r11, %r10    /* r10=a6x2b7.hi r11=a6x2b7.lo */
 	addq	32(%rsp), %r11          /* a0b4.lo.. */
 	adcq	8(%rsp), %r10           /* a0b4.hi.. */
 	movq	%r10, 8(%rsp)           /* spill a0b4.hi.. */
-	mulxq	64(%rax), %r10, %rdx    /* a6x2b8.hi */
+	mulxq	64(%rax), %r10, %rdx    /* rdx=a6x2b8.hi r10=a6x2b8.lo */
 	addq	64(%rsp), %r10          /* a0b5.lo.. */
 	adcq	16(%rsp), %rdx          /* a0b5.hi.. */
 	movq	%rdx, 16(%rsp)          /* spill a0b5.hi.. */
 	movq	56(%rsi), %rdx          /* a[7] */
 	movq	%r10, 32(%rsp)          /* spill a0b5.lo.. */
 	movq	%r11, 64(%rsp)          /* spill a0b4.lo.. */
-	mulxq	(%rax), %r11, %r10      /* a7b0.hi */
+	mulxq	(%rax), %r11, %r10      /* r10=a7b0.hi r11=a7b0.lo */
 	addq	%r11, %r8               /* a0b7.lo.. */
 	adcq	%r10, %r9               /* a0b7.hi.. */
-	mulxq	8(%rax), %r11, %r10     /* a7b1.hi */
+	mulxq	8(%rax), %r11, %r10     /* r10=a7b1.hi r11=a7b1.lo */
 	addq	%r11, %rbx              /* a0b8.lo.. */
 	adcq	%r10, %rcx              /* a0b8.hi.. */
 	shlq	$1, %rdx                /* a7x2 */
-	mulxq	16(%rax), %r11, %r10    /* a7x2b2.hi */
+	mulxq	16(%rax), %r11, %r10    /* r10=a7x2b2.hi r11=a7x2b2.lo */
 	addq	%r11, %r12              /* a0b0.lo.. */
 	adcq	%r10, %rbp              /* a0b0.hi.. */
-	mulxq	24(%rax), %r11, %r10    /* a7x2b3.hi */
+	mulxq	24(%rax), %r11, %r10    /* r10=a7x2b3.hi r11=a7x2b3.lo */
 	addq	%r11, %r14              /* a0b1.lo.. */
 	adcq	%r10, %r13              /* a0b1.hi.. */
-	mulxq	32(%rax), %r11, %r10    /* a7x2b4.hi */
+	mulxq	32(%rax), %r11, %r10    /* r10=a7x2b4.hi r11=a7x2b4.lo */
 	addq	%r11, %r15              /* a0b2.lo.. */
 	adcq	%r10, %rdi              /* a0b2.hi.. */
-	mulxq	40(%rax), %r11, %r10    /* a7x2b5.hi */
+	mulxq	40(%rax), %r11, %r10    /* r10=a7x2b5.hi r11=a7x2b5.lo */
 	addq	48(%rsp), %r11          /* a0b3.lo.. */
 	adcq	40(%rsp), %r10          /* a0b3.hi.. */
 	movq	%r9, 40(%rsp)           /* spill a0b7.hi.. */
 	movq	%r8, 48(%rsp)           /* spill a0b7.lo.. */
-	mulxq	48(%rax), %r8, %r9      /* a7x2b6.hi */
+	mulxq	48(%rax), %r8, %r9      /* r9=a7x2b6.hi r8=a7x2b6.lo */
 	addq	64(%rsp), %r8           /* a0b4.lo.. */
 	adcq	8(%rsp), %r9            /* a0b4.hi.. */
 	movq	%r9, 8(%rsp)            /* spill a0b4.hi.. */
 	movq	%r8, 64(%rsp)           /* spill a0b4.lo.. */
-	mulxq	56(%rax), %r8, %r9      /* a7x2b7.hi */
+	mulxq	56(%rax), %r8, %r9      /* r9=a7x2b7.hi r8=a7x2b7.lo */
 	addq	32(%rsp), %r8           /* a0b5.lo.. */
 	adcq	16(%rsp), %r9           /* a0b5.hi.. */
 	movq	%r9, 16(%rsp)           /* spill a0b5.hi.. */
-	mulxq	64(%rax), %r9, %rdx     /* a7x2b8.hi */
+	mulxq	64(%rax), %r9, %rdx     /* rdx=a7x2b8.hi r9=a7x2b8.lo */
 	addq	56(%rsp), %r9           /* a0b6.lo.. */
 	adcq	24(%rsp), %rdx          /* a0b6.hi.. */
 	movq	%rdx, 24(%rsp)          /* spill a0b6.hi.. */
 	movq	(%rax), %rdx            /* b[0] */
 	movq	%r9, 32(%rsp)           /* spill a0b6.lo.. */
-	mulxq	64(%rsi), %r9, %rdx     /* a8b0.hi */
+	mulxq	64(%rsi), %r9, %rdx     /* rdx=a8b0.hi r9=a8b0.lo */
 	addq	%r9, %rbx               /* a0b8.lo.. */
 	adcq	%rdx, %rcx              /* a0b8.hi.. */
 	movq	64(%rsi), %rdx          /* a[8] */
 	shlq	$1, %rdx                /* a8x2 */
-	mulxq	8(%rax), %rsi, %r9      /* a8x2b1.hi */
+	mulxq	8(%rax), %rsi, %r9      /* r9=a8x2b1.hi rsi=a8x2b1.lo */
 	addq	%rsi, %r12              /* a0b0.lo.. */
 	adcq	%r9, %rbp               /* a0b0.hi.. */
-	mulxq	16(%rax), %rsi, %r9     /* a8x2b2.hi */
+	mulxq	16(%rax), %rsi, %r9     /* r9=a8x2b2.hi rsi=a8x2b2.lo */
 	addq	%rsi, %r14              /* a0b1.lo.. */
 	adcq	%r9, %r13               /* a0b1.hi.. */
-	mulxq	24(%rax), %rsi, %r9     /* a8x2b3.hi */
+	mulxq	24(%rax), %rsi, %r9     /* r9=a8x2b3.hi rsi=a8x2b3.lo */
 	addq	%rsi, %r15              /* a0b2.lo.. */
 	adcq	%r9, %rdi               /* a0b2.hi.. */
-	mulxq	32(%rax), %rsi, %r9     /* a8x2b4.hi */
+	mulxq	32(%rax), %rsi, %r9     /* r9=a8x2b4.hi rsi=a8x2b4.lo */
 	addq	%rsi, %r11              /* a0b3.lo.. */
 	adcq	%r9, %r10               /* a0b3.hi.. */
-	mulxq	40(%rax), %rsi, %r9     /* a8x2b5.hi */
+	mulxq	40(%rax), %rsi, %r9     /* r9=a8x2b5.hi rsi=a8x2b5.lo */
 	addq	64(%rsp), %rsi          /* a0b4.lo.. */
 	adcq	8(%rsp), %r9            /* a0b4.hi.. */
 	movq	%rcx, 8(%rsp)           /* spill a0b8.hi.. */
 	movq	%rbx, 56(%rsp)          /* spill a0b8.lo.. */
-	mulxq	48(%rax), %rbx, %rcx    /* a8x2b6.hi */
+	mulxq	48(%rax), %rbx, %rcx    /* rcx=a8x2b6.hi rbx=a8x2b6.lo */
 	addq	%rbx, %r8               /* a0b5.lo.. */
 	adcq	16(%rsp), %rcx          /* a0b5.hi.. */
 	movq	%rcx, 16(%rsp)          /* spill a0b5.hi.. */
-	mulxq	56(%rax), %rcx, %rbx    /* a8x2b7.hi */
+	mulxq	56(%rax), %rcx, %rbx    /* rbx=a8x2b7.hi rcx=a8x2b7.lo */
 	addq	32(%rsp), %rcx          /* a0b6.lo.. */
 	adcq	24(%rsp), %rbx          /* a0b6.hi.. */
-	mulxq	64(%rax), %rax, %rdx    /* a8x2b8.hi */
+	mulxq	64(%rax), %rax, %rdx    /* rdx=a8x2b8.hi rax=a8x2b8.lo */
 	addq	48(%rsp), %rax          /* a0b7.lo.. */
 	adcq	40(%rsp), %rdx          /* a0b7.hi.. */
 	movq	%rdx, 24(%rsp)          /* spill a0b7.hi.. */
@@ -536,30 +536,30 @@ SYMBOL(p521_9x58_mul):
 	shldq	$7, %r10, %r9           /* (a0b8.lo..).high */
 	shrq	$57, %rbx               /* (a0b8.hi..).high */
 	movabsq	$0x3ffffffffffffff, %rdx /* 0x3ffffffffffffff */
-	andq	%rdx, %r12
+	andq	%rdx, %r12              /* (a0b0.lo..).low */
 	addq	%r9, %r12               /* (a0b0.lo..).low..    limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	(%rsp), %r9             /* out */
-	adcq	$0, %rbx
+	adcq	$0, %rbx                /* (a0b8.hi..).high.. */
 	shldq	$6, %r12, %rbx          /* ((a0b0.lo..).low..).high */
-	andq	%rdx, %r14              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rdx, %r14              /* (a0b1.lo..).low      limb, carry = (column + carry).split(width) */
 	addq	%rbx, %r14              /* (a0b1.lo..).low..    limbs[1] += carry */
 	andq	%rdx, %r12              /* ((a0b0.lo..).low..).low limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	%r12, (%r9)             /*                      limbs[1] += carry */
 	movq	%r14, 8(%r9)
-	andq	%rdx, %r15              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rdx, %r15              /* (a0b2.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%r15, 16(%r9)           /*                      limbs[1] += carry */
-	andq	%rdx, %r11              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rdx, %r11              /* (a0b3.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%r11, 24(%r9)           /*                      limbs[1] += carry */
-	andq	%rdx, %rsi              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rdx, %rsi              /* (a0b4.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%rsi, 32(%r9)           /*                      limbs[1] += carry */
-	andq	%rdx, %r8               /*                      limb, carry = (column + carry).split(width) */
+	andq	%rdx, %r8               /* (a0b5.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%r8, 40(%r9)            /*                      limbs[1] += carry */
-	andq	%rdx, %rcx              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rdx, %rcx              /* (a0b6.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%rcx, 48(%r9)           /*                      limbs[1] += carry */
-	andq	%rdx, %rax              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rdx, %rax              /* (a0b7.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%rax, 56(%r9)           /*                      limbs[1] += carry */
-	movabsq	$0x1ffffffffffffff, %rax
-	andq	%rax, %r10              /*                      limb, carry = (column + carry).split(width) */
+	movabsq	$0x1ffffffffffffff, %rax /* 0x1ffffffffffffff */
+	andq	%rax, %r10              /* (a0b8.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%r10, 64(%r9)           /*                      limbs[1] += carry */
 	addq	$72, %rsp
 	.cfi_def_cfa_offset 56
@@ -645,10 +645,10 @@ SYMBOL(p521_9x58_sqr):
 	movq	24(%rsi), %rdx          /* a[3] */
 	movq	%rdi, 8(%rsp)           /* spill out */
 	movq	%r9, 16(%rsp)           /* spill a1a1.hi.. */
-	mulxq	%r11, %r9, %rdi         /* a3a0x2.hi            columns[k] += (n * x) * y */
+	mulxq	%r11, %r9, %rdi         /* rdi=a3a0x2.hi r9=a3a0x2.lo columns[k] += (n * x) * y */
 	addq	%r9, %r13               /* a2a1x2.lo.. */
 	adcq	%rdi, %r12              /* a2a1x2.hi.. */
-	mulxq	%rbp, %rdi, %r9         /* a3a1x2.hi */
+	mulxq	%rbp, %rdi, %r9         /* r9=a3a1x2.hi rdi=a3a1x2.lo */
 	addq	%rdi, %r15              /* a2a2.lo.. */
 	adcq	%r9, %r14               /* a2a2.hi.. */
 	mulxq	(%rsp), %rdi, %r9       /* r9=a3a2x2.hi rdi=a3a2x2.lo */
@@ -660,13 +660,13 @@ SYMBOL(p521_9x58_sqr):
 	movq	32(%rsi), %rdx          /* a[4] */
 	movq	%r8, 48(%rsp)           /* spill a1a1.lo.. */
 	movq	%rcx, 56(%rsp)          /* spill a1a0x2.hi */
-	mulxq	%r11, %rcx, %r8         /* a4a0x2.hi            columns[k] += (n * x) * y */
+	mulxq	%r11, %rcx, %r8         /* r8=a4a0x2.hi rcx=a4a0x2.lo columns[k] += (n * x) * y */
 	addq	%rcx, %r15              /* a2a2.lo.. */
 	adcq	%r8, %r14               /* a2a2.hi.. */
-	mulxq	%rbp, %rcx, %r8         /* a4a1x2.hi */
+	mulxq	%rbp, %rcx, %r8         /* r8=a4a1x2.hi rcx=a4a1x2.lo */
 	addq	%rcx, %rdi              /* a3a2x2.lo.. */
 	adcq	%r8, %r9                /* a3a2x2.hi.. */
-	mulxq	(%rsp), %rcx, %r8       /* a4a2x2.hi */
+	mulxq	(%rsp), %rcx, %r8       /* r8=a4a2x2.hi rcx=a4a2x2.lo */
 	addq	%rcx, %r13              /* a3a3.lo.. */
 	adcq	%r8, %r12               /* a3a3.hi.. */
 	mulxq	40(%rsp), %rcx, %r8     /* r8=a4a3x2.hi rcx=a4a3x2.lo */
@@ -678,119 +678,119 @@ SYMBOL(p521_9x58_sqr):
 	movq	40(%rsi), %rdx          /* a[5] */
 	movq	%r11, 88(%rsp)          /* spill a0x2 */
 	movq	%rbx, 96(%rsp)          /* spill a1a0x2.lo */
-	mulxq	%r11, %rbx, %r11        /* a5a0x2.hi            columns[k] += (n * x) * y */
+	mulxq	%r11, %rbx, %r11        /* r11=a5a0x2.hi rbx=a5a0x2.lo columns[k] += (n * x) * y */
 	addq	%rbx, %rdi              /* a3a2x2.lo.. */
 	adcq	%r11, %r9               /* a3a2x2.hi.. */
-	mulxq	%rbp, %rbx, %r11        /* a5a1x2.hi */
+	mulxq	%rbp, %rbx, %r11        /* r11=a5a1x2.hi rbx=a5a1x2.lo */
 	addq	%rbx, %r13              /* a3a3.lo.. */
 	adcq	%r11, %r12              /* a3a3.hi.. */
-	mulxq	(%rsp), %rbx, %r11      /* a5a2x2.hi */
+	mulxq	(%rsp), %rbx, %r11      /* r11=a5a2x2.hi rbx=a5a2x2.lo */
 	addq	%rbx, %rcx              /* a4a3x2.lo.. */
 	adcq	%r11, %r8               /* a4a3x2.hi.. */
 	mulxq	40(%rsp), %rbx, %r11    /* r11=a5a3x2.hi rbx=a5a3x2.lo */
 	shlq	$1, %rdx                /* a5x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
 	addq	%rbx, %r15              /* a4a4.lo..            columns[k] += (n * x) * y */
 	adcq	%r11, %r14              /* a4a4.hi.. */
-	mulxq	80(%rsp), %rbx, %r11    /* a5x2a4x2.hi */
+	mulxq	80(%rsp), %rbx, %r11    /* r11=a5x2a4x2.hi rbx=a5x2a4x2.lo */
 	addq	%rbx, %r10              /* a0a0.lo.. */
 	adcq	%r11, %rax              /* a0a0.hi.. */
-	mulxq	40(%rsi), %rbx, %r11    /* a5x2a5.hi */
+	mulxq	40(%rsi), %rbx, %r11    /* r11=a5x2a5.hi rbx=a5x2a5.lo */
 	addq	96(%rsp), %rbx          /* a1a0x2.lo.. */
 	adcq	56(%rsp), %r11          /* a1a0x2.hi.. */
 	movq	%rdx, 56(%rsp)          /* spill a5x2 */
 	movq	48(%rsi), %rdx          /* a[6] */
 	movq	%r9, 96(%rsp)           /* spill a3a2x2.hi.. */
 	movq	%rdi, 104(%rsp)         /* spill a3a2x2.lo.. */
-	mulxq	88(%rsp), %rdi, %r9     /* a6a0x2.hi */
+	mulxq	88(%rsp), %rdi, %r9     /* r9=a6a0x2.hi rdi=a6a0x2.lo */
 	addq	%rdi, %r13              /* a3a3.lo.. */
 	adcq	%r9, %r12               /* a3a3.hi.. */
-	mulxq	%rbp, %rdi, %r9         /* a6a1x2.hi */
+	mulxq	%rbp, %rdi, %r9         /* r9=a6a1x2.hi rdi=a6a1x2.lo */
 	addq	%rdi, %rcx              /* a4a3x2.lo.. */
 	adcq	%r9, %r8                /* a4a3x2.hi.. */
 	mulxq	(%rsp), %rdi, %r9       /* r9=a6a2x2.hi rdi=a6a2x2.lo */
 	shlq	$1, %rdx                /* a6x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
 	addq	%rdi, %r15              /* a4a4.lo..            columns[k] += (n * x) * y */
 	adcq	%r9, %r14               /* a4a4.hi.. */
-	mulxq	40(%rsp), %rdi, %r9     /* a6x2a3x2.hi */
+	mulxq	40(%rsp), %rdi, %r9     /* r9=a6x2a3x2.hi rdi=a6x2a3x2.lo */
 	addq	%rdi, %r10              /* a0a0.lo.. */
 	adcq	%r9, %rax               /* a0a0.hi.. */
-	mulxq	80(%rsp), %rdi, %r9     /* a6x2a4x2.hi */
+	mulxq	80(%rsp), %rdi, %r9     /* r9=a6x2a4x2.hi rdi=a6x2a4x2.lo */
 	addq	%rdi, %rbx              /* a1a0x2.lo.. */
 	adcq	%r9, %r11               /* a1a0x2.hi.. */
-	mulxq	56(%rsp), %rdi, %r9     /* a6x2a5x2.hi */
+	mulxq	56(%rsp), %rdi, %r9     /* r9=a6x2a5x2.hi rdi=a6x2a5x2.lo */
 	addq	48(%rsp), %rdi          /* a1a1.lo.. */
 	adcq	16(%rsp), %r9           /* a1a1.hi.. */
 	movq	%r12, 16(%rsp)          /* spill a3a3.hi.. */
 	movq	%r13, 48(%rsp)          /* spill a3a3.lo.. */
-	mulxq	48(%rsi), %r13, %r12    /* a6x2a6.hi */
+	mulxq	48(%rsi), %r13, %r12    /* r12=a6x2a6.hi r13=a6x2a6.lo */
 	addq	32(%rsp), %r13          /* a2a1x2.lo.. */
 	adcq	24(%rsp), %r12          /* a2a1x2.hi.. */
 	movq	%rdx, 24(%rsp)          /* spill a6x2 */
 	movq	56(%rsi), %rdx          /* a[7] */
 	movq	%r12, 32(%rsp)          /* spill a2a1x2.hi.. */
 	movq	%r13, 112(%rsp)         /* spill a2a1x2.lo.. */
-	mulxq	88(%rsp), %r13, %r12    /* a7a0x2.hi */
+	mulxq	88(%rsp), %r13, %r12    /* r12=a7a0x2.hi r13=a7a0x2.lo */
 	addq	%r13, %rcx              /* a4a3x2.lo.. */
 	adcq	%r12, %r8               /* a4a3x2.hi.. */
 	mulxq	%rbp, %r13, %r12        /* r12=a7a1x2.hi r13=a7a1x2.lo */
 	shlq	$1, %rdx                /* a7x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
 	addq	%r13, %r15              /* a4a4.lo..            columns[k] += (n * x) * y */
 	adcq	%r12, %r14              /* a4a4.hi.. */
-	mulxq	(%rsp), %r13, %r12      /* a7x2a2x2.hi */
+	mulxq	(%rsp), %r13, %r12      /* r12=a7x2a2x2.hi r13=a7x2a2x2.lo */
 	addq	%r13, %r10              /* a0a0.lo.. */
 	adcq	%r12, %rax              /* a0a0.hi.. */
-	mulxq	40(%rsp), %r13, %r12    /* a7x2a3x2.hi */
+	mulxq	40(%rsp), %r13, %r12    /* r12=a7x2a3x2.hi r13=a7x2a3x2.lo */
 	addq	%r13, %rbx              /* a1a0x2.lo.. */
 	adcq	%r12, %r11              /* a1a0x2.hi.. */
-	mulxq	80(%rsp), %r13, %r12    /* a7x2a4x2.hi */
+	mulxq	80(%rsp), %r13, %r12    /* r12=a7x2a4x2.hi r13=a7x2a4x2.lo */
 	addq	%r13, %rdi              /* a1a1.lo.. */
 	adcq	%r12, %r9               /* a1a1.hi.. */
-	mulxq	56(%rsp), %r13, %r12    /* a7x2a5x2.hi */
+	mulxq	56(%rsp), %r13, %r12    /* r12=a7x2a5x2.hi r13=a7x2a5x2.lo */
 	addq	112(%rsp), %r13         /* a2a1x2.lo.. */
 	adcq	32(%rsp), %r12          /* a2a1x2.hi.. */
 	movq	%r8, 32(%rsp)           /* spill a4a3x2.hi.. */
 	movq	%rcx, 112(%rsp)         /* spill a4a3x2.lo.. */
-	mulxq	24(%rsp), %rcx, %r8     /* a7x2a6x2.hi */
+	mulxq	24(%rsp), %rcx, %r8     /* r8=a7x2a6x2.hi rcx=a7x2a6x2.lo */
 	addq	72(%rsp), %rcx          /* a2a2.lo.. */
 	adcq	64(%rsp), %r8           /* a2a2.hi.. */
 	movq	%rdx, 64(%rsp)          /* spill a7x2 */
 	movq	%r8, 72(%rsp)           /* spill a2a2.hi.. */
-	mulxq	56(%rsi), %r8, %rdx     /* a7x2a7.hi */
+	mulxq	56(%rsi), %r8, %rdx     /* rdx=a7x2a7.hi r8=a7x2a7.lo */
 	addq	104(%rsp), %r8          /* a3a2x2.lo.. */
 	adcq	96(%rsp), %rdx          /* a3a2x2.hi.. */
 	movq	%rdx, 96(%rsp)          /* spill a3a2x2.hi.. */
-	movq	88(%rsp), %rdx          /* reload a0x2 */
+	movq	88(%rsp), %rdx          /* a0x2 */
 	movq	%r8, 88(%rsp)           /* spill a3a2x2.lo.. */
-	mulxq	64(%rsi), %r8, %rdx     /* a8a0x2.hi */
+	mulxq	64(%rsi), %r8, %rdx     /* rdx=a8a0x2.hi r8=a8a0x2.lo */
 	addq	%r8, %r15               /* a4a4.lo.. */
 	adcq	%rdx, %r14              /* a4a4.hi.. */
 	movq	64(%rsi), %rdx          /* a[8] */
 	shlq	$1, %rdx                /* a8x2 */
-	mulxq	%rbp, %rbp, %r8         /* a8x2a1x2.hi */
+	mulxq	%rbp, %rbp, %r8         /* r8=a8x2a1x2.hi rbp=a8x2a1x2.lo */
 	addq	%rbp, %r10              /* a0a0.lo.. */
 	adcq	%r8, %rax               /* a0a0.hi.. */
-	mulxq	(%rsp), %rbp, %r8       /* a8x2a2x2.hi */
+	mulxq	(%rsp), %rbp, %r8       /* r8=a8x2a2x2.hi rbp=a8x2a2x2.lo */
 	addq	%rbp, %rbx              /* a1a0x2.lo.. */
 	adcq	%r8, %r11               /* a1a0x2.hi.. */
-	mulxq	40(%rsp), %rbp, %r8     /* a8x2a3x2.hi */
+	mulxq	40(%rsp), %rbp, %r8     /* r8=a8x2a3x2.hi rbp=a8x2a3x2.lo */
 	addq	%rbp, %rdi              /* a1a1.lo.. */
 	adcq	%r8, %r9                /* a1a1.hi.. */
-	mulxq	80(%rsp), %rbp, %r8     /* a8x2a4x2.hi */
+	mulxq	80(%rsp), %rbp, %r8     /* r8=a8x2a4x2.hi rbp=a8x2a4x2.lo */
 	addq	%rbp, %r13              /* a2a1x2.lo.. */
 	adcq	%r8, %r12               /* a2a1x2.hi.. */
-	mulxq	56(%rsp), %rbp, %r8     /* a8x2a5x2.hi */
+	mulxq	56(%rsp), %rbp, %r8     /* r8=a8x2a5x2.hi rbp=a8x2a5x2.lo */
 	addq	%rbp, %rcx              /* a2a2.lo.. */
 	adcq	72(%rsp), %r8           /* a2a2.hi.. */
 	movq	%r14, (%rsp)            /* spill a4a4.hi.. */
-	mulxq	24(%rsp), %r14, %rbp    /* a8x2a6x2.hi */
+	mulxq	24(%rsp), %r14, %rbp    /* rbp=a8x2a6x2.hi r14=a8x2a6x2.lo */
 	addq	88(%rsp), %r14          /* a3a2x2.lo.. */
 	adcq	96(%rsp), %rbp          /* a3a2x2.hi.. */
 	movq	%r15, 24(%rsp)          /* spill a4a4.lo.. */
 	movq	%rbp, 40(%rsp)          /* spill a3a2x2.hi.. */
-	mulxq	64(%rsp), %rbp, %r15    /* a8x2a7x2.hi */
+	mulxq	64(%rsp), %rbp, %r15    /* r15=a8x2a7x2.hi rbp=a8x2a7x2.lo */
 	addq	48(%rsp), %rbp          /* a3a3.lo.. */
 	adcq	16(%rsp), %r15          /* a3a3.hi.. */
-	mulxq	64(%rsi), %rsi, %rdx    /* a8x2a8.hi */
+	mulxq	64(%rsi), %rsi, %rdx    /* rdx=a8x2a8.hi rsi=a8x2a8.lo */
 	addq	112(%rsp), %rsi         /* a4a3x2.lo.. */
 	adcq	32(%rsp), %rdx          /* a4a3x2.hi.. */
 	movq	%rdx, 16(%rsp)          /* spill a4a3x2.hi.. */
@@ -860,8 +860,8 @@ SYMBOL(p521_9x58_sqr):
 	movq	%r14, 40(%r9)           /*                      limbs[1] += carry */
 	movq	%rbp, 48(%r9)
 	movq	%rsi, 56(%r9)
-	movabsq	$0x1ffffffffffffff, %rax
-	andq	%rax, %r11              /*                      limb, carry = (column + carry).split(width) */
+	movabsq	$0x1ffffffffffffff, %rax /* 0x1ffffffffffffff */
+	andq	%rax, %r11              /* (a4a4.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%r11, 64(%r9)           /*                      limbs[1] += carry */
 	addq	$120, %rsp
 	.cfi_def_cfa_offset 56
@@ -965,7 +965,7 @@ LOCAL(square_n_loop3):
 	movq	%r15, %rdx              /* s2 */
 	movq	%r12, 72(%rsp)          /* spill s0s0.lo */
 	movq	%r8, 80(%rsp)           /* spill s8 */
-	mulxq	%rax, %r8, %r12         /* s2s0x2.hi */
+	mulxq	%rax, %r8, %r12         /* r12=s2s0x2.hi r8=s2s0x2.lo */
 	addq	64(%rsp), %r8           /* s1s1.lo.. */
 	adcq	%r12, %rcx              /* s1s1.hi.. */
 	movq	%rcx, 64(%rsp)          /* spill s1s1.hi.. */
@@ -975,10 +975,10 @@ LOCAL(square_n_loop3):
 	movq	%rbp, %rdx              /* s3 */
 	movq	%r8, 96(%rsp)           /* spill s1s1.lo.. */
 	movq	%r9, 104(%rsp)          /* spill s1s0x2.hi */
-	mulxq	%rax, %r9, %r8          /* s3s0x2.hi */
+	mulxq	%rax, %r9, %r8          /* r8=s3s0x2.hi r9=s3s0x2.lo */
 	addq	%r9, %rcx               /* s2s1x2.lo.. */
 	adcq	%r8, %r12               /* s2s1x2.hi.. */
-	mulxq	%r10, %r8, %r9          /* s3s1x2.hi */
+	mulxq	%r10, %r8, %r9          /* r9=s3s1x2.hi r8=s3s1x2.lo */
 	addq	88(%rsp), %r8           /* s2s2.lo.. */
 	adcq	%r9, %r15               /* s2s2.hi.. */
 	movq	%r12, 88(%rsp)          /* spill s2s1x2.hi.. */
@@ -988,13 +988,13 @@ LOCAL(square_n_loop3):
 	movq	%r11, %rdx              /* s4 */
 	movq	%rcx, 120(%rsp)         /* spill s2s1x2.lo.. */
 	movq	%rbx, 128(%rsp)         /* spill s1s0x2.lo */
-	mulxq	%rax, %rbx, %rcx        /* s4s0x2.hi */
+	mulxq	%rax, %rbx, %rcx        /* rcx=s4s0x2.hi rbx=s4s0x2.lo */
 	addq	%r8, %rbx               /* s2s2.lo.. */
 	adcq	%rcx, %r15              /* s2s2.hi.. */
-	mulxq	%r10, %rcx, %r8         /* s4s1x2.hi */
+	mulxq	%r10, %rcx, %r8         /* r8=s4s1x2.hi rcx=s4s1x2.lo */
 	addq	%rcx, %r12              /* s3s2x2.lo.. */
 	adcq	%r8, %r9                /* s3s2x2.hi.. */
-	mulxq	%rsi, %rcx, %r8         /* s4s2x2.hi */
+	mulxq	%rsi, %rcx, %r8         /* r8=s4s2x2.hi rcx=s4s2x2.lo */
 	addq	112(%rsp), %rcx         /* s3s3.lo.. */
 	adcq	%r8, %rbp               /* s3s3.hi.. */
 	movq	%r15, 112(%rsp)         /* spill s2s2.hi.. */
@@ -1004,123 +1004,123 @@ LOCAL(square_n_loop3):
 	movq	%r13, %rdx              /* s5 */
 	movq	%rbx, 144(%rsp)         /* spill s2s2.lo.. */
 	movq	%rax, 152(%rsp)         /* spill s0x2 */
-	mulxq	%rax, %rax, %rbx        /* s5s0x2.hi */
+	mulxq	%rax, %rax, %rbx        /* rbx=s5s0x2.hi rax=s5s0x2.lo */
 	addq	%rax, %r12              /* s3s2x2.lo.. */
 	adcq	%rbx, %r9               /* s3s2x2.hi.. */
-	mulxq	%r10, %rbx, %rax        /* s5s1x2.hi */
+	mulxq	%r10, %rbx, %rax        /* rax=s5s1x2.hi rbx=s5s1x2.lo */
 	addq	%rcx, %rbx              /* s3s3.lo.. */
 	adcq	%rax, %rbp              /* s3s3.hi.. */
-	mulxq	%rsi, %rcx, %rax        /* s5s2x2.hi */
+	mulxq	%rsi, %rcx, %rax        /* rax=s5s2x2.hi rcx=s5s2x2.lo */
 	addq	%rcx, %r15              /* s4s3x2.lo.. */
 	adcq	%rax, %r8               /* s4s3x2.hi.. */
-	mulxq	%rdi, %rcx, %rax        /* s5s3x2.hi */
+	mulxq	%rdi, %rcx, %rax        /* rax=s5s3x2.hi rcx=s5s3x2.lo */
 	addq	136(%rsp), %rcx         /* s4s4.lo.. */
 	adcq	%rax, %r11              /* s4s4.hi.. */
-	mulxq	%r14, %rdx, %rax        /* s5x2s5.hi */
+	mulxq	%r14, %rdx, %rax        /* rax=s5x2s5.hi rdx=s5x2s5.lo */
 	addq	128(%rsp), %rdx         /* s1s0x2.lo.. */
 	adcq	104(%rsp), %rax         /* s1s0x2.hi.. */
 	movq	%rdx, %r13              /* s1s0x2.lo.. */
-	movq	16(%rsp), %rdx          /* reload s4x2 */
+	movq	16(%rsp), %rdx          /* s4x2 */
 	movq	%r9, 104(%rsp)          /* spill s3s2x2.hi.. */
-	mulxq	%r14, %r9, %rdx         /* s5x2s4x2.hi */
+	mulxq	%r14, %r9, %rdx         /* rdx=s5x2s4x2.hi r9=s5x2s4x2.lo */
 	addq	72(%rsp), %r9           /* s0s0.lo.. */
 	adcq	40(%rsp), %rdx          /* s0s0.hi.. */
 	movq	%rdx, 40(%rsp)          /* spill s0s0.hi.. */
 	movq	24(%rsp), %rdx          /* s6 */
 	movq	%r12, 72(%rsp)          /* spill s3s2x2.lo.. */
 	movq	%r14, 128(%rsp)         /* spill s5x2 */
-	mulxq	152(%rsp), %r14, %r12   /* s6s0x2.hi */
+	mulxq	152(%rsp), %r14, %r12   /* r12=s6s0x2.hi r14=s6s0x2.lo */
 	addq	%r14, %rbx              /* s3s3.lo.. */
 	adcq	%r12, %rbp              /* s3s3.hi.. */
-	mulxq	%r10, %r14, %r12        /* s6s1x2.hi */
+	mulxq	%r10, %r14, %r12        /* r12=s6s1x2.hi r14=s6s1x2.lo */
 	addq	%r14, %r15              /* s4s3x2.lo.. */
 	adcq	%r12, %r8               /* s4s3x2.hi.. */
-	mulxq	%rsi, %r14, %r12        /* s6s2x2.hi */
+	mulxq	%rsi, %r14, %r12        /* r12=s6s2x2.hi r14=s6s2x2.lo */
 	movq	56(%rsp), %rdx          /* s6x2 */
 	addq	%r14, %rcx              /* s4s4.lo.. */
 	adcq	%r12, %r11              /* s4s4.hi.. */
-	mulxq	%rdi, %r14, %r12        /* s6x2s3x2.hi */
+	mulxq	%rdi, %r14, %r12        /* r12=s6x2s3x2.hi r14=s6x2s3x2.lo */
 	addq	%r14, %r9               /* s0s0.lo.. */
 	adcq	40(%rsp), %r12          /* s0s0.hi.. */
 	movq	%rbp, 40(%rsp)          /* spill s3s3.hi.. */
 	mulxq	24(%rsp), %rbp, %r14    /* r14=s6x2s6.hi rbp=s6x2s6.lo */
 	movq	%rbx, 24(%rsp)          /* spill s3s3.lo.. */
-	mulxq	16(%rsp), %rdx, %rbx    /* s6x2s4x2.hi */
+	mulxq	16(%rsp), %rdx, %rbx    /* rbx=s6x2s4x2.hi rdx=s6x2s4x2.lo */
 	addq	%rdx, %r13              /* s1s0x2.lo.. */
-	movq	56(%rsp), %rdx          /* reload s6x2 */
+	movq	56(%rsp), %rdx          /* s6x2 */
 	adcq	%rbx, %rax              /* s1s0x2.hi.. */
 	addq	120(%rsp), %rbp         /* s2s1x2.lo.. */
 	adcq	88(%rsp), %r14          /* s2s1x2.hi.. */
-	mulxq	128(%rsp), %rdx, %rbx   /* s6x2s5x2.hi */
+	mulxq	128(%rsp), %rdx, %rbx   /* rbx=s6x2s5x2.hi rdx=s6x2s5x2.lo */
 	addq	96(%rsp), %rdx          /* s1s1.lo.. */
 	adcq	64(%rsp), %rbx          /* s1s1.hi.. */
 	movq	%rdx, 64(%rsp)          /* spill s1s1.lo.. */
 	movq	32(%rsp), %rdx          /* s7 */
 	movq	%r14, 88(%rsp)          /* spill s2s1x2.hi.. */
 	movq	%rbp, 96(%rsp)          /* spill s2s1x2.lo.. */
-	mulxq	152(%rsp), %rbp, %r14   /* s7s0x2.hi */
+	mulxq	152(%rsp), %rbp, %r14   /* r14=s7s0x2.hi rbp=s7s0x2.lo */
 	addq	%rbp, %r15              /* s4s3x2.lo.. */
 	adcq	%r14, %r8               /* s4s3x2.hi.. */
-	mulxq	%r10, %r14, %rbp        /* s7s1x2.hi */
+	mulxq	%r10, %r14, %rbp        /* rbp=s7s1x2.hi r14=s7s1x2.lo */
 	movq	48(%rsp), %rdx          /* s7x2 */
 	addq	%r14, %rcx              /* s4s4.lo.. */
 	adcq	%rbp, %r11              /* s4s4.hi.. */
-	mulxq	%rsi, %r14, %rbp        /* s7x2s2x2.hi */
+	mulxq	%rsi, %r14, %rbp        /* rbp=s7x2s2x2.hi r14=s7x2s2x2.lo */
 	addq	%r14, %r9               /* s0s0.lo.. */
 	adcq	%rbp, %r12              /* s0s0.hi.. */
-	mulxq	%rdi, %r14, %rbp        /* s7x2s3x2.hi */
+	mulxq	%rdi, %r14, %rbp        /* rbp=s7x2s3x2.hi r14=s7x2s3x2.lo */
 	addq	%r14, %r13              /* s1s0x2.lo.. */
 	adcq	%rbp, %rax              /* s1s0x2.hi.. */
-	mulxq	16(%rsp), %r14, %rbp    /* s7x2s4x2.hi */
+	mulxq	16(%rsp), %r14, %rbp    /* rbp=s7x2s4x2.hi r14=s7x2s4x2.lo */
 	addq	64(%rsp), %r14          /* s1s1.lo.. */
 	adcq	%rbp, %rbx              /* s1s1.hi.. */
 	movq	%r8, 64(%rsp)           /* spill s4s3x2.hi.. */
 	mulxq	32(%rsp), %r8, %rbp     /* rbp=s7x2s7.hi r8=s7x2s7.lo */
 	movq	%r15, 32(%rsp)          /* spill s4s3x2.lo.. */
-	mulxq	128(%rsp), %rdx, %r15   /* s7x2s5x2.hi */
+	mulxq	128(%rsp), %rdx, %r15   /* r15=s7x2s5x2.hi rdx=s7x2s5x2.lo */
 	addq	96(%rsp), %rdx          /* s2s1x2.lo.. */
 	adcq	88(%rsp), %r15          /* s2s1x2.hi.. */
 	addq	72(%rsp), %r8           /* s3s2x2.lo.. */
 	adcq	104(%rsp), %rbp         /* s3s2x2.hi.. */
 	movq	%rdx, 72(%rsp)          /* spill s2s1x2.lo.. */
-	movq	48(%rsp), %rdx          /* reload s7x2 */
+	movq	48(%rsp), %rdx          /* s7x2 */
 	movq	%rbp, 88(%rsp)          /* spill s3s2x2.hi.. */
-	mulxq	56(%rsp), %rbp, %rdx    /* s7x2s6x2.hi */
+	mulxq	56(%rsp), %rbp, %rdx    /* rdx=s7x2s6x2.hi rbp=s7x2s6x2.lo */
 	addq	144(%rsp), %rbp         /* s2s2.lo.. */
 	adcq	112(%rsp), %rdx         /* s2s2.hi.. */
 	movq	%rdx, 96(%rsp)          /* spill s2s2.hi.. */
-	movq	152(%rsp), %rdx         /* reload s0x2 */
+	movq	152(%rsp), %rdx         /* s0x2 */
 	movq	%r8, 104(%rsp)          /* spill s3s2x2.lo.. */
-	mulxq	80(%rsp), %r8, %rdx     /* s8s0x2.hi */
+	mulxq	80(%rsp), %r8, %rdx     /* rdx=s8s0x2.hi r8=s8s0x2.lo */
 	addq	%rcx, %r8               /* s4s4.lo.. */
 	movq	80(%rsp), %rcx          /* s8 */
 	adcq	%rdx, %r11              /* s4s4.hi.. */
 	leaq	(%rcx,%rcx,1), %rdx     /* s8x2 */
-	mulxq	%r10, %rcx, %r10        /* s8x2s1x2.hi */
+	mulxq	%r10, %rcx, %r10        /* r10=s8x2s1x2.hi rcx=s8x2s1x2.lo */
 	addq	%rcx, %r9               /* s0s0.lo.. */
 	adcq	%r10, %r12              /* s0s0.hi.. */
-	mulxq	%rsi, %rcx, %r10        /* s8x2s2x2.hi */
+	mulxq	%rsi, %rcx, %r10        /* r10=s8x2s2x2.hi rcx=s8x2s2x2.lo */
 	addq	%r13, %rcx              /* s1s0x2.lo.. */
 	adcq	%r10, %rax              /* s1s0x2.hi.. */
-	mulxq	%rdi, %rsi, %r10        /* s8x2s3x2.hi */
+	mulxq	%rdi, %rsi, %r10        /* r10=s8x2s3x2.hi rsi=s8x2s3x2.lo */
 	addq	%rsi, %r14              /* s1s1.lo.. */
 	adcq	%r10, %rbx              /* s1s1.hi.. */
-	mulxq	16(%rsp), %rsi, %r10    /* s8x2s4x2.hi */
+	mulxq	16(%rsp), %rsi, %r10    /* r10=s8x2s4x2.hi rsi=s8x2s4x2.lo */
 	addq	72(%rsp), %rsi          /* s2s1x2.lo.. */
 	adcq	%r10, %r15              /* s2s1x2.hi.. */
-	mulxq	128(%rsp), %rdi, %r10   /* s8x2s5x2.hi */
+	mulxq	128(%rsp), %rdi, %r10   /* r10=s8x2s5x2.hi rdi=s8x2s5x2.lo */
 	addq	%rdi, %rbp              /* s2s2.lo.. */
 	adcq	96(%rsp), %r10          /* s2s2.hi.. */
-	mulxq	56(%rsp), %r13, %rdi    /* s8x2s6x2.hi */
+	mulxq	56(%rsp), %r13, %rdi    /* rdi=s8x2s6x2.hi r13=s8x2s6x2.lo */
 	addq	104(%rsp), %r13         /* s3s2x2.lo.. */
 	adcq	88(%rsp), %rdi          /* s3s2x2.hi.. */
 	movq	%r11, 16(%rsp)          /* spill s4s4.hi.. */
 	movq	%r8, 56(%rsp)           /* spill s4s4.lo.. */
-	mulxq	48(%rsp), %r8, %r11     /* s8x2s7x2.hi */
+	mulxq	48(%rsp), %r8, %r11     /* r11=s8x2s7x2.hi r8=s8x2s7x2.lo */
 	addq	24(%rsp), %r8           /* s3s3.lo.. */
 	adcq	40(%rsp), %r11          /* s3s3.hi.. */
 	movq	%r11, 24(%rsp)          /* spill s3s3.hi.. */
-	mulxq	80(%rsp), %r11, %rdx    /* s8x2s8.hi */
+	mulxq	80(%rsp), %r11, %rdx    /* rdx=s8x2s8.hi r11=s8x2s8.lo */
 	addq	32(%rsp), %r11          /* s4s3x2.lo.. */
 	adcq	64(%rsp), %rdx          /* s4s3x2.hi.. */
 	movq	%rdx, 32(%rsp)          /* spill s4s3x2.hi.. */
@@ -1220,7 +1220,7 @@ LOCAL(square_n_none):
 	bzhiq	%rax, 56(%rsi), %rax    /* a[7].low */
 	addq	%r12, %rbx              /* a[6].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	addq	%r14, %rax              /* a[7].low.. */
-	bzhiq	%rbp, 64(%rsi), %r8     /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	bzhiq	%rbp, 64(%rsi), %r8     /* a[8].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r13, %r8               /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	movq	%r10, %rbp              /* a[3].low.. */
 	movq	%r9, %r13               /* a[5].low.. */
@@ -1293,64 +1293,64 @@ SYMBOL(p521_9x58_mul_small):
 	pushq	%r13                    /* save */
 	.cfi_def_cfa_offset 40
 	.cfi_offset %r13, -40
-	mulxq	(%rsi), %r10, %rax      /* ca0.lo               return rippled([c * limb for limb in a]) */
+	mulxq	(%rsi), %r10, %rax      /* rax=ca0.hi r10=ca0.lo return rippled([c * limb for limb in a]) */
 	shldq	$6, %r10, %rax          /* ca0.lo.high          limb, carry = (column + carry).split(width) */
-	mulxq	8(%rsi), %r9, %r11      /* ca1.hi */
+	mulxq	8(%rsi), %r9, %r11      /* r11=ca1.hi r9=ca1.lo */
 	addq	%r9, %rax               /* ca0.lo.high.. */
-	adcq	$0, %r11
+	adcq	$0, %r11                /* ca1.hi.. */
 	shldq	$6, %rax, %r11          /* (ca0.lo.high..).high */
-	mulxq	16(%rsi), %r8, %r9      /* ca2.hi */
+	mulxq	16(%rsi), %r8, %r9      /* r9=ca2.hi r8=ca2.lo */
 	addq	%r8, %r11               /* (ca0.lo.high..).high.. */
-	adcq	$0, %r9
+	adcq	$0, %r9                 /* ca2.hi.. */
 	shldq	$6, %r11, %r9           /* ((ca0.lo.high..).high..).high */
-	mulxq	24(%rsi), %rcx, %r8     /* ca3.hi */
+	mulxq	24(%rsi), %rcx, %r8     /* r8=ca3.hi rcx=ca3.lo */
 	addq	%rcx, %r9               /* ((ca0.lo.high..).high..).high.. */
-	adcq	$0, %r8
+	adcq	$0, %r8                 /* ca3.hi.. */
 	shldq	$6, %r9, %r8            /* (((ca0.lo.high..).high..).high..).high */
-	mulxq	32(%rsi), %rbx, %rcx    /* ca4.hi */
+	mulxq	32(%rsi), %rbx, %rcx    /* rcx=ca4.hi rbx=ca4.lo */
 	addq	%rbx, %r8               /* (((ca0.lo.high..).high..).high..).high.. */
-	adcq	$0, %rcx
+	adcq	$0, %rcx                /* ca4.hi.. */
 	shldq	$6, %r8, %rcx           /* ((((ca0.lo.high..).high..).high..).high..).high */
-	mulxq	40(%rsi), %rbp, %rbx    /* ca5.hi */
+	mulxq	40(%rsi), %rbp, %rbx    /* rbx=ca5.hi rbp=ca5.lo */
 	addq	%rbp, %rcx              /* ((((ca0.lo.high..).high..).high..).high..).high.. */
-	adcq	$0, %rbx
+	adcq	$0, %rbx                /* ca5.hi.. */
 	shldq	$6, %rcx, %rbx          /* (((((ca0.lo.high..).high..).high..).high..).high..).high */
-	mulxq	48(%rsi), %r12, %rbp    /* ca6.hi */
+	mulxq	48(%rsi), %r12, %rbp    /* rbp=ca6.hi r12=ca6.lo */
 	addq	%r12, %rbx              /* (((((ca0.lo.high..).high..).high..).high..).high..).high.. */
-	adcq	$0, %rbp
+	adcq	$0, %rbp                /* ca6.hi.. */
 	shldq	$6, %rbx, %rbp          /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).high */
-	mulxq	56(%rsi), %r13, %r12    /* ca7.hi */
+	mulxq	56(%rsi), %r13, %r12    /* r12=ca7.hi r13=ca7.lo */
 	addq	%r13, %rbp              /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).high.. */
-	adcq	$0, %r12
+	adcq	$0, %r12                /* ca7.hi.. */
 	shldq	$6, %rbp, %r12          /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high */
-	mulxq	64(%rsi), %r13, %rdx    /* ca8.hi */
+	mulxq	64(%rsi), %r13, %rdx    /* rdx=ca8.hi r13=ca8.lo */
 	addq	%r13, %r12              /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high.. */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* ca8.hi.. */
 	shldq	$7, %r12, %rdx          /* ((((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high..).high */
 	movabsq	$0x3ffffffffffffff, %rsi /* 0x3ffffffffffffff */
-	andq	%rsi, %r10
+	andq	%rsi, %r10              /* ca0.lo.low */
 	addq	%rdx, %r10              /* ca0.lo.low..         limbs[0], carry = (limbs[0] + carry).split(58) */
-	movl	$58, %edx
+	movl	$58, %edx               /* 0x3a */
 	shrxq	%rdx, %r10, %rdx        /* (ca0.lo.low..).high */
-	andq	%rsi, %rax              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rsi, %rax              /* (ca0.lo.high..).low  limb, carry = (column + carry).split(width) */
 	addq	%rdx, %rax              /* (ca0.lo.high..).low.. limbs[1] += carry */
-	andq	%rsi, %r10              /*                      limbs[0], carry = (limbs[0] + carry).split(58) */
+	andq	%rsi, %r10              /* (ca0.lo.low..).low   limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	%r10, (%rdi)            /*                      limbs[1] += carry */
 	movq	%rax, 8(%rdi)
-	andq	%rsi, %r11              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rsi, %r11              /* ((ca0.lo.high..).high..).low limb, carry = (column + carry).split(width) */
 	movq	%r11, 16(%rdi)          /*                      limbs[1] += carry */
-	andq	%rsi, %r9               /*                      limb, carry = (column + carry).split(width) */
+	andq	%rsi, %r9               /* (((ca0.lo.high..).high..).high..).low limb, carry = (column + carry).split(width) */
 	movq	%r9, 24(%rdi)           /*                      limbs[1] += carry */
-	andq	%rsi, %r8               /*                      limb, carry = (column + carry).split(width) */
+	andq	%rsi, %r8               /* ((((ca0.lo.high..).high..).high..).high..).low limb, carry = (column + carry).split(width) */
 	movq	%r8, 32(%rdi)           /*                      limbs[1] += carry */
-	andq	%rsi, %rcx              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rsi, %rcx              /* (((((ca0.lo.high..).high..).high..).high..).high..).low limb, carry = (column + carry).split(width) */
 	movq	%rcx, 40(%rdi)          /*                      limbs[1] += carry */
-	andq	%rsi, %rbx              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rsi, %rbx              /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).low limb, carry = (column + carry).split(width) */
 	movq	%rbx, 48(%rdi)          /*                      limbs[1] += carry */
-	andq	%rsi, %rbp              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rsi, %rbp              /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).low limb, carry = (column + carry).split(width) */
 	movq	%rbp, 56(%rdi)          /*                      limbs[1] += carry */
-	movabsq	$0x1ffffffffffffff, %rax
-	andq	%rax, %r12              /*                      limb, carry = (column + carry).split(width) */
+	movabsq	$0x1ffffffffffffff, %rax /* 0x1ffffffffffffff */
+	andq	%rax, %r12              /* ((((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high..).low limb, carry = (column + carry).split(width) */
 	movq	%r12, 64(%rdi)          /*                      limbs[1] += carry */
 	popq	%r13                    /* restore */
 	.cfi_def_cfa_offset 32
@@ -1466,29 +1466,29 @@ SYMBOL(p521_9x58_sub):
 	pushq	%r12                    /* save */
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
-	movabsq	$0x7fffffffffffffe, %rax
+	movabsq	$0x7fffffffffffffe, %rax /* 0x7fffffffffffffe */
 	addq	(%rsi), %rax            /* a[0]..               return [x + 2 * m - y for x, m, y in zip(a, modulus, b)] */
-	movabsq	$0x7fffffffffffffe, %r10
+	movabsq	$0x7fffffffffffffe, %r10 /* 0x7fffffffffffffe */
 	addq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x7fffffffffffffe, %r11
+	movabsq	$0x7fffffffffffffe, %r11 /* 0x7fffffffffffffe */
 	addq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x7fffffffffffffe, %r9
+	movabsq	$0x7fffffffffffffe, %r9 /* 0x7fffffffffffffe */
 	addq	24(%rsi), %r9           /* a[3].. */
 	subq	(%rdx), %rax            /* a[0].. */
 	subq	8(%rdx), %r10           /* a[1].. */
 	subq	16(%rdx), %r11          /* a[2].. */
 	subq	24(%rdx), %r9           /* a[3].. */
-	movabsq	$0x7fffffffffffffe, %r8
+	movabsq	$0x7fffffffffffffe, %r8 /* 0x7fffffffffffffe */
 	addq	32(%rsi), %r8           /* a[4].. */
-	movabsq	$0x7fffffffffffffe, %rcx
+	movabsq	$0x7fffffffffffffe, %rcx /* 0x7fffffffffffffe */
 	addq	40(%rsi), %rcx          /* a[5].. */
 	subq	32(%rdx), %r8           /* a[4].. */
 	subq	40(%rdx), %rcx          /* a[5].. */
-	movabsq	$0x7fffffffffffffe, %rbx
+	movabsq	$0x7fffffffffffffe, %rbx /* 0x7fffffffffffffe */
 	addq	48(%rsi), %rbx          /* a[6].. */
-	movabsq	$0x7fffffffffffffe, %rbp
+	movabsq	$0x7fffffffffffffe, %rbp /* 0x7fffffffffffffe */
 	addq	56(%rsi), %rbp          /* a[7].. */
-	movabsq	$0x3fffffffffffffe, %r12
+	movabsq	$0x3fffffffffffffe, %r12 /* 0x3fffffffffffffe */
 	addq	64(%rsi), %r12          /* a[8].. */
 	subq	48(%rdx), %rbx          /* a[6].. */
 	subq	56(%rdx), %rbp          /* a[7].. */
@@ -1541,23 +1541,23 @@ SYMBOL(p521_9x58_neg):
 	pushq	%rbp                    /* save */
 	.cfi_def_cfa_offset 24
 	.cfi_offset %rbp, -24
-	movabsq	$0x7fffffffffffffe, %rax
+	movabsq	$0x7fffffffffffffe, %rax /* 0x7fffffffffffffe */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * m - x for m, x in zip(modulus, a)] */
-	movabsq	$0x7fffffffffffffe, %r10
+	movabsq	$0x7fffffffffffffe, %r10 /* 0x7fffffffffffffe */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x7fffffffffffffe, %r11
+	movabsq	$0x7fffffffffffffe, %r11 /* 0x7fffffffffffffe */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x7fffffffffffffe, %r9
+	movabsq	$0x7fffffffffffffe, %r9 /* 0x7fffffffffffffe */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x7fffffffffffffe, %r8
+	movabsq	$0x7fffffffffffffe, %r8 /* 0x7fffffffffffffe */
 	subq	32(%rsi), %r8           /* a[4].. */
-	movabsq	$0x7fffffffffffffe, %rcx
+	movabsq	$0x7fffffffffffffe, %rcx /* 0x7fffffffffffffe */
 	subq	40(%rsi), %rcx          /* a[5].. */
-	movabsq	$0x7fffffffffffffe, %rdx
+	movabsq	$0x7fffffffffffffe, %rdx /* 0x7fffffffffffffe */
 	subq	48(%rsi), %rdx          /* a[6].. */
-	movabsq	$0x7fffffffffffffe, %rbx
+	movabsq	$0x7fffffffffffffe, %rbx /* 0x7fffffffffffffe */
 	subq	56(%rsi), %rbx          /* a[7].. */
-	movabsq	$0x3fffffffffffffe, %rbp
+	movabsq	$0x3fffffffffffffe, %rbp /* 0x3fffffffffffffe */
 	subq	64(%rsi), %rbp          /* a[8].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1640,43 +1640,43 @@ SYMBOL(p521_9x58_canon):
 	addq	%rcx, %r9               /* a[5].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	addq	%rdx, %r8               /* a[6].low.. */
 	bzhiq	%rax, 56(%rsi), %rcx    /* a[7].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	movl	$57, %edx
+	movl	$57, %edx               /* 0x39 */
 	bzhiq	%rdx, 64(%rsi), %rdx    /* a[8].low */
-	shrq	$57, %r15
+	shrq	$57, %r15               /* a[8].high */
 	addq	%r15, %r12              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	addq	%rbx, %rcx              /* a[7].low.. */
 	addq	%rbp, %rdx              /* a[8].low.. */
 	shlxq	%rax, %r13, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	movl	$52, %esi
+	movl	$52, %esi               /* 0x34 */
 	shlxq	%rsi, %r14, %rsi        /* a[2].low..<< */
 	shrq	$6, %r13                /* (a[1].low..).high */
 	addq	%rax, %r12              /* a[0].low.. */
-	movl	$46, %eax
+	movl	$46, %eax               /* 0x2e */
 	shlxq	%rax, %r10, %rax        /* a[3].low..<< */
 	adcq	$0, %r13                /* (a[1].low..).high.. */
 	shrq	$12, %r14               /* (a[2].low..).high */
 	addq	%rsi, %r13              /* (a[1].low..).high.. */
-	movl	$40, %esi
+	movl	$40, %esi               /* 0x28 */
 	shlxq	%rsi, %r11, %rsi        /* a[4].low..<< */
 	adcq	$0, %r14                /* (a[2].low..).high.. */
 	shrq	$18, %r10               /* (a[3].low..).high */
 	addq	%rax, %r14              /* (a[2].low..).high.. */
-	movl	$34, %eax
+	movl	$34, %eax               /* 0x22 */
 	shlxq	%rax, %r9, %rax         /* a[5].low..<< */
 	adcq	$0, %r10                /* (a[3].low..).high.. */
 	shrq	$24, %r11               /* (a[4].low..).high */
 	addq	%rsi, %r10              /* (a[3].low..).high.. */
-	movl	$28, %esi
+	movl	$28, %esi               /* 0x1c */
 	shlxq	%rsi, %r8, %rsi         /* a[6].low..<< */
 	adcq	$0, %r11                /* (a[4].low..).high.. */
 	shrq	$30, %r9                /* (a[5].low..).high */
 	addq	%rax, %r11              /* (a[4].low..).high.. */
-	movl	$22, %eax
+	movl	$22, %eax               /* 0x16 */
 	shlxq	%rax, %rcx, %rax        /* a[7].low..<< */
 	adcq	$0, %r9                 /* (a[5].low..).high.. */
 	shrq	$36, %r8                /* (a[6].low..).high */
 	addq	%rsi, %r9               /* (a[5].low..).high.. */
-	movl	$16, %esi
+	movl	$16, %esi               /* 0x10 */
 	shlxq	%rsi, %rdx, %rsi        /* a[8].low..<< */
 	adcq	$0, %r8                 /* (a[6].low..).high.. */
 	shrq	$42, %rcx               /* (a[7].low..).high */
@@ -1703,8 +1703,8 @@ SYMBOL(p521_9x58_canon):
 	adcq	$0, %rax
 	movq	%rdx, %rax              /* (a[8].low..).high.. */
 	adcq	$0, %rax                /* (a[8].low..).high.. */
-	movl	$9, %esi
-	shrxq	%rsi, %rax, %rsi
+	movl	$9, %esi                /* 9 */
+	shrxq	%rsi, %rax, %rsi        /* ((a[8].low..).high..).high */
 	addq	%rsi, %r12              /* a[0].low..           return x + q - (q << 521) */
 	adcq	$0, %r13                /* (a[1].low..).high.. */
 	adcq	$0, %r14                /* (a[2].low..).high.. */
@@ -1741,7 +1741,7 @@ SYMBOL(p521_9x58_canon):
 	movq	%r11, 40(%rdi)
 	movq	%r9, 48(%rdi)
 	movq	%rdx, 64(%rdi)
-	andq	%rax, %r8
+	andq	%rax, %r8               /* ((a[6].low..).high..).high.low */
 	movq	%r8, 56(%rdi)
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -1827,43 +1827,43 @@ SYMBOL(p521_9x58_to_bytes):
 	addq	%rcx, %r9               /* a[5].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	addq	%rdx, %r8               /* a[6].low.. */
 	bzhiq	%rax, 56(%rsi), %rcx    /* a[7].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	movl	$57, %edx
+	movl	$57, %edx               /* 0x39 */
 	bzhiq	%rdx, 64(%rsi), %rdx    /* a[8].low */
-	shrq	$57, %r15
+	shrq	$57, %r15               /* a[8].high */
 	addq	%r15, %r12              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	addq	%rbx, %rcx              /* a[7].low.. */
 	addq	%rbp, %rdx              /* a[8].low.. */
 	shlxq	%rax, %r13, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	movl	$52, %esi
+	movl	$52, %esi               /* 0x34 */
 	shlxq	%rsi, %r14, %rsi        /* a[2].low..<< */
 	shrq	$6, %r13                /* (a[1].low..).high */
 	addq	%rax, %r12              /* a[0].low.. */
-	movl	$46, %eax
+	movl	$46, %eax               /* 0x2e */
 	shlxq	%rax, %r10, %rax        /* a[3].low..<< */
 	adcq	$0, %r13                /* (a[1].low..).high.. */
 	shrq	$12, %r14               /* (a[2].low..).high */
 	addq	%rsi, %r13              /* (a[1].low..).high.. */
-	movl	$40, %esi
+	movl	$40, %esi               /* 0x28 */
 	shlxq	%rsi, %r11, %rsi        /* a[4].low..<< */
 	adcq	$0, %r14                /* (a[2].low..).high.. */
 	shrq	$18, %r10               /* (a[3].low..).high */
 	addq	%rax, %r14              /* (a[2].low..).high.. */
-	movl	$34, %eax
+	movl	$34, %eax               /* 0x22 */
 	shlxq	%rax, %r9, %rax         /* a[5].low..<< */
 	adcq	$0, %r10                /* (a[3].low..).high.. */
 	shrq	$24, %r11               /* (a[4].low..).high */
 	addq	%rsi, %r10              /* (a[3].low..).high.. */
-	movl	$28, %esi
+	movl	$28, %esi               /* 0x1c */
 	shlxq	%rsi, %r8, %rsi         /* a[6].low..<< */
 	adcq	$0, %r11                /* (a[4].low..).high.. */
 	shrq	$30, %r9                /* (a[5].low..).high */
 	addq	%rax, %r11              /* (a[4].low..).high.. */
-	movl	$22, %eax
+	movl	$22, %eax               /* 0x16 */
 	shlxq	%rax, %rcx, %rax        /* a[7].low..<< */
 	adcq	$0, %r9                 /* (a[5].low..).high.. */
 	shrq	$36, %r8                /* (a[6].low..).high */
 	addq	%rsi, %r9               /* (a[5].low..).high.. */
-	movl	$16, %esi
+	movl	$16, %esi               /* 0x10 */
 	shlxq	%rsi, %rdx, %rsi        /* a[8].low..<< */
 	adcq	$0, %r8                 /* (a[6].low..).high.. */
 	shrq	$42, %rcx               /* (a[7].low..).high */
@@ -1890,8 +1890,8 @@ SYMBOL(p521_9x58_to_bytes):
 	adcq	$0, %rax
 	movq	%rdx, %rax              /* (a[8].low..).high.. */
 	adcq	$0, %rax                /* (a[8].low..).high.. */
-	movl	$9, %esi
-	shrxq	%rsi, %rax, %rsi
+	movl	$9, %esi                /* 9 */
+	shrxq	%rsi, %rax, %rsi        /* ((a[8].low..).high..).high */
 	addq	%rsi, %r12              /* a[0].low..           return x + q - (q << 521) */
 	adcq	$0, %r13                /* (a[1].low..).high.. */
 	adcq	$0, %r14                /* (a[2].low..).high.. */
@@ -1991,7 +1991,7 @@ SYMBOL(p521_9x58_from_bytes):
 	bswapq	%rdx                    /* s5 */
 	bswapq	%rbx                    /* s6 */
 	bswapq	%rax                    /* s7 */
-	bswapq	%rbp
+	bswapq	%rbp                    /* s8 */
 	shrq	$48, %rbp               /* s8 */
 	cmpq	$-1, %r10               /*                      beyond = s.value.at_least(P) */
 	movq	%r11, %rsi              /* s1 */
@@ -2023,11 +2023,11 @@ SYMBOL(p521_9x58_from_bytes):
 	cmovcq	%r12, %rbx              /* %v39 */
 	cmovcq	%r12, %rax              /* %v40 */
 	cmovcq	%r12, %rbp              /* %v41 */
-	movq	%r11, %r12
+	movq	%r11, %r12              /* %v34 */
 	shldq	$6, %r10, %r12          /* %v42 */
 	shrdq	$52, %r9, %r11          /* %v43 */
 	cmpq	$1, %rsi
-	movq	$0, %rsi
+	movq	$0, %rsi                /* start */
 	adcq	$0, %rsi                /* %v50 */
 	shrdq	$46, %r8, %r9           /* %v44 */
 	shrdq	$40, %rcx, %r8          /* %v45 */
@@ -2035,7 +2035,7 @@ SYMBOL(p521_9x58_from_bytes):
 	shrdq	$28, %rbx, %rdx         /* %v47 */
 	shrdq	$22, %rax, %rbx         /* %v48 */
 	shldq	$48, %rax, %rbp         /* %v49 */
-	movl	$1, %eax
+	movl	$1, %eax                /* 1 */
 	subq	%rsi, %rax              /* %v52 */
 	movabsq	$0x3ffffffffffffff, %rsi /* 0x3ffffffffffffff */
 	andq	%rsi, %r10              /* %v54 */
@@ -2410,43 +2410,43 @@ SYMBOL(p521_9x58_is_zero):
 	addq	%rcx, %r9               /* a[5].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	addq	%rdx, %r8               /* a[6].low.. */
 	bzhiq	%rax, 56(%rdi), %rcx    /* a[7].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	movl	$57, %edx
+	movl	$57, %edx               /* 0x39 */
 	bzhiq	%rdx, 64(%rdi), %rdx    /* a[8].low */
-	shrq	$57, %r14
+	shrq	$57, %r14               /* a[8].high */
 	addq	%r14, %rbp              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	addq	%rsi, %rcx              /* a[7].low.. */
 	addq	%rbx, %rdx              /* a[8].low.. */
 	shlxq	%rax, %r12, %rax        /* a[1].low..<<         x = fe.element(carried(limbs)).value */
-	movl	$52, %esi
+	movl	$52, %esi               /* 0x34 */
 	shlxq	%rsi, %r13, %rsi        /* a[2].low..<< */
 	shrq	$6, %r12                /* (a[1].low..).high */
 	addq	%rax, %rbp              /* a[0].low.. */
-	movl	$46, %eax
+	movl	$46, %eax               /* 0x2e */
 	shlxq	%rax, %r10, %rax        /* a[3].low..<< */
 	adcq	$0, %r12                /* (a[1].low..).high.. */
 	shrq	$12, %r13               /* (a[2].low..).high */
 	addq	%rsi, %r12              /* (a[1].low..).high.. */
-	movl	$40, %esi
+	movl	$40, %esi               /* 0x28 */
 	shlxq	%rsi, %r11, %rsi        /* a[4].low..<< */
 	adcq	$0, %r13                /* (a[2].low..).high.. */
 	shrq	$18, %r10               /* (a[3].low..).high */
 	addq	%rax, %r13              /* (a[2].low..).high.. */
-	movl	$34, %eax
+	movl	$34, %eax               /* 0x22 */
 	shlxq	%rax, %r9, %rax         /* a[5].low..<< */
 	adcq	$0, %r10                /* (a[3].low..).high.. */
 	shrq	$24, %r11               /* (a[4].low..).high */
 	addq	%rsi, %r10              /* (a[3].low..).high.. */
-	movl	$28, %esi
+	movl	$28, %esi               /* 0x1c */
 	shlxq	%rsi, %r8, %rsi         /* a[6].low..<< */
 	adcq	$0, %r11                /* (a[4].low..).high.. */
 	shrq	$30, %r9                /* (a[5].low..).high */
 	addq	%rax, %r11              /* (a[4].low..).high.. */
-	movl	$22, %eax
+	movl	$22, %eax               /* 0x16 */
 	shlxq	%rax, %rcx, %rax        /* a[7].low..<< */
 	adcq	$0, %r9                 /* (a[5].low..).high.. */
 	shrq	$36, %r8                /* (a[6].low..).high */
 	addq	%rsi, %r9               /* (a[5].low..).high.. */
-	movl	$16, %esi
+	movl	$16, %esi               /* 0x10 */
 	shlxq	%rsi, %rdx, %rsi        /* a[8].low..<< */
 	adcq	$0, %r8                 /* (a[6].low..).high.. */
 	shrq	$42, %rcx               /* (a[7].low..).high */
@@ -2473,8 +2473,8 @@ SYMBOL(p521_9x58_is_zero):
 	adcq	$0, %rax
 	movq	%rdx, %rax              /* (a[8].low..).high.. */
 	adcq	$0, %rax                /* (a[8].low..).high.. */
-	movl	$9, %esi
-	shrxq	%rsi, %rax, %rsi
+	movl	$9, %esi                /* 9 */
+	shrxq	%rsi, %rax, %rsi        /* ((a[8].low..).high..).high */
 	addq	%rsi, %rbp              /* a[0].low..           return x + q - (q << 521) */
 	adcq	$0, %r12                /* (a[1].low..).high.. */
 	adcq	$0, %r13                /* (a[2].low..).high.. */
@@ -2487,14 +2487,14 @@ SYMBOL(p521_9x58_is_zero):
 	andq	$-512, %rax             /* ((a[8].low..).high..).low */
 	orq	%r12, %rbp              /* a[0].low..           return reduced(a).is_zero() */
 	subq	%rax, %rdx              /* (a[8].low..).high..  return x + q - (q << 521) */
-	orq	%r13, %rbp              /*                      return reduced(a).is_zero() */
+	orq	%r13, %rbp              /* a[0].low..           return reduced(a).is_zero() */
 	orq	%r10, %rbp              /* a[0].low.. */
 	movq	$1, %rax                /* start */
-	orq	%r11, %rbp
-	orq	%r9, %rbp
-	orq	%r8, %rbp
-	orq	%rcx, %rbp
-	orq	%rdx, %rbp
+	orq	%r11, %rbp              /* a[0].low.. */
+	orq	%r9, %rbp               /* a[0].low.. */
+	orq	%r8, %rbp               /* a[0].low.. */
+	orq	%rcx, %rbp              /* a[0].low.. */
+	orq	%rdx, %rbp              /* a[0].low.. */
 	negq	%rbp
 	sbbq	$0, %rax                /* %v110 */
 	popq	%r14                    /* restore */
@@ -2544,32 +2544,32 @@ SYMBOL(p521_9x58_equal):
 	.cfi_offset %rbp, -24
 	subq	$64, %rsp               /* slots */
 	.cfi_def_cfa_offset 88
-	movabsq	$0xffffffffffffffc, %rax
-	addq	(%rdi), %rax            /*                      return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
+	movabsq	$0xffffffffffffffc, %rax /* 0xffffffffffffffc */
+	addq	(%rdi), %rax            /* a[0]..               return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
 	subq	(%rsi), %rax            /* a[0].. */
-	movabsq	$0xffffffffffffffc, %r10
-	addq	8(%rdi), %r10
+	movabsq	$0xffffffffffffffc, %r10 /* 0xffffffffffffffc */
+	addq	8(%rdi), %r10           /* a[1].. */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0xffffffffffffffc, %r11
-	addq	16(%rdi), %r11
+	movabsq	$0xffffffffffffffc, %r11 /* 0xffffffffffffffc */
+	addq	16(%rdi), %r11          /* a[2].. */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0xffffffffffffffc, %r9
-	addq	24(%rdi), %r9
+	movabsq	$0xffffffffffffffc, %r9 /* 0xffffffffffffffc */
+	addq	24(%rdi), %r9           /* a[3].. */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0xffffffffffffffc, %r8
-	addq	32(%rdi), %r8
+	movabsq	$0xffffffffffffffc, %r8 /* 0xffffffffffffffc */
+	addq	32(%rdi), %r8           /* a[4].. */
 	subq	32(%rsi), %r8           /* a[4].. */
-	movabsq	$0xffffffffffffffc, %rcx
-	addq	40(%rdi), %rcx
+	movabsq	$0xffffffffffffffc, %rcx /* 0xffffffffffffffc */
+	addq	40(%rdi), %rcx          /* a[5].. */
 	subq	40(%rsi), %rcx          /* a[5].. */
-	movabsq	$0xffffffffffffffc, %rdx
-	addq	48(%rdi), %rdx
+	movabsq	$0xffffffffffffffc, %rdx /* 0xffffffffffffffc */
+	addq	48(%rdi), %rdx          /* a[6].. */
 	subq	48(%rsi), %rdx          /* a[6].. */
-	movabsq	$0xffffffffffffffc, %rbx
-	addq	56(%rdi), %rbx
+	movabsq	$0xffffffffffffffc, %rbx /* 0xffffffffffffffc */
+	addq	56(%rdi), %rbx          /* a[7].. */
 	subq	56(%rsi), %rbx          /* a[7].. */
-	movabsq	$0x7fffffffffffffc, %rbp
-	addq	64(%rdi), %rbp
+	movabsq	$0x7fffffffffffffc, %rbp /* 0x7fffffffffffffc */
+	addq	64(%rdi), %rbp          /* a[8].. */
 	subq	64(%rsi), %rbp          /* a[8].. */
 	movl	$58, %esi               /* 0x3a */
 	shrxq	%rsi, %rax, %rdi        /* (a[0]..).high        low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
@@ -2587,65 +2587,65 @@ SYMBOL(p521_9x58_equal):
 	shrxq	%rsi, %rdx, %rdi        /* (a[6]..).high */
 	shrxq	%rsi, %rbx, %rsi        /* (a[7]..).high */
 	movq	%rsi, 48(%rsp)          /* spill (a[7]..).high */
-	movl	$57, %esi
+	movl	$57, %esi               /* 0x39 */
 	shrxq	%rsi, %rbp, %rsi        /* (a[8]..).high */
 	movq	%rbp, 56(%rsp)          /* spill a[8].. */
 	movabsq	$0x3ffffffffffffff, %rbp /* 0x3ffffffffffffff */
-	andq	%rbp, %rax
+	andq	%rbp, %rax              /* (a[0]..).low */
 	addq	%rsi, %rax              /* (a[0]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rbp, %r10              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	andq	%rbp, %r10              /* (a[1]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	(%rsp), %r10            /* (a[1]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rbp, %r11              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	andq	%rbp, %r11              /* (a[2]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	8(%rsp), %r11           /* (a[2]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rbp, %r9               /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	andq	%rbp, %r9               /* (a[3]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	16(%rsp), %r9           /* (a[3]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rbp, %r8               /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	andq	%rbp, %r8               /* (a[4]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	24(%rsp), %r8           /* (a[4]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rbp, %rcx              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	andq	%rbp, %rcx              /* (a[5]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	32(%rsp), %rcx          /* (a[5]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rbp, %rdx              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	andq	%rbp, %rdx              /* (a[6]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	40(%rsp), %rdx          /* (a[6]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rbp, %rbx              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	andq	%rbp, %rbx              /* (a[7]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rdi, %rbx              /* (a[7]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x1ffffffffffffff, %rsi
-	andq	56(%rsp), %rsi          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x1ffffffffffffff, %rsi /* 0x1ffffffffffffff */
+	andq	56(%rsp), %rsi          /* (a[8]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	48(%rsp), %rsi          /* (a[8]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
-	movl	$58, %edi
+	movl	$58, %edi               /* 0x3a */
 	shlxq	%rdi, %r10, %rdi        /* (a[1]..).low..<<     x = fe.element(carried(limbs)).value */
 	shrq	$6, %r10                /* ((a[1]..).low..).high */
 	addq	%rdi, %rax              /* (a[0]..).low.. */
 	adcq	$0, %r10                /* ((a[1]..).low..).high.. */
-	movl	$52, %edi
+	movl	$52, %edi               /* 0x34 */
 	shlxq	%rdi, %r11, %rdi        /* (a[2]..).low..<< */
 	shrq	$12, %r11               /* ((a[2]..).low..).high */
 	addq	%rdi, %r10              /* ((a[1]..).low..).high.. */
 	adcq	$0, %r11                /* ((a[2]..).low..).high.. */
-	movl	$46, %edi
+	movl	$46, %edi               /* 0x2e */
 	shlxq	%rdi, %r9, %rdi         /* (a[3]..).low..<< */
 	shrq	$18, %r9                /* ((a[3]..).low..).high */
 	addq	%rdi, %r11              /* ((a[2]..).low..).high.. */
 	adcq	$0, %r9                 /* ((a[3]..).low..).high.. */
-	movl	$40, %edi
+	movl	$40, %edi               /* 0x28 */
 	shlxq	%rdi, %r8, %rdi         /* (a[4]..).low..<< */
 	shrq	$24, %r8                /* ((a[4]..).low..).high */
 	addq	%rdi, %r9               /* ((a[3]..).low..).high.. */
 	adcq	$0, %r8                 /* ((a[4]..).low..).high.. */
-	movl	$34, %edi
+	movl	$34, %edi               /* 0x22 */
 	shlxq	%rdi, %rcx, %rdi        /* (a[5]..).low..<< */
 	shrq	$30, %rcx               /* ((a[5]..).low..).high */
 	addq	%rdi, %r8               /* ((a[4]..).low..).high.. */
 	adcq	$0, %rcx                /* ((a[5]..).low..).high.. */
-	movl	$28, %edi
+	movl	$28, %edi               /* 0x1c */
 	shlxq	%rdi, %rdx, %rdi        /* (a[6]..).low..<< */
 	shrq	$36, %rdx               /* ((a[6]..).low..).high */
 	addq	%rdi, %rcx              /* ((a[5]..).low..).high.. */
 	adcq	$0, %rdx                /* ((a[6]..).low..).high.. */
-	movl	$22, %edi
+	movl	$22, %edi               /* 0x16 */
 	shlxq	%rdi, %rbx, %rdi        /* (a[7]..).low..<< */
 	shrq	$42, %rbx               /* ((a[7]..).low..).high */
 	addq	%rdi, %rdx              /* ((a[6]..).low..).high.. */
 	adcq	$0, %rbx                /* ((a[7]..).low..).high.. */
-	movl	$16, %edi
+	movl	$16, %edi               /* 0x10 */
 	shlxq	%rdi, %rsi, %rdi        /* (a[8]..).low..<< */
 	shrq	$48, %rsi               /* ((a[8]..).low..).high */
 	addq	%rdi, %rbx              /* ((a[7]..).low..).high.. */
@@ -2668,8 +2668,8 @@ SYMBOL(p521_9x58_equal):
 	adcq	$0, %rdi
 	movq	%rsi, %rdi              /* ((a[8]..).low..).high.. */
 	adcq	$0, %rdi                /* ((a[8]..).low..).high.. */
-	movl	$9, %ebp
-	shrxq	%rbp, %rdi, %rbp
+	movl	$9, %ebp                /* 9 */
+	shrxq	%rbp, %rdi, %rbp        /* (((a[8]..).low..).high..).high */
 	addq	%rbp, %rax              /* (a[0]..).low..       return x + q - (q << 521) */
 	adcq	$0, %r10                /* ((a[1]..).low..).high.. */
 	adcq	$0, %r11                /* ((a[2]..).low..).high.. */
@@ -2679,18 +2679,18 @@ SYMBOL(p521_9x58_equal):
 	adcq	$0, %rdx                /* ((a[6]..).low..).high.. */
 	adcq	$0, %rbx                /* ((a[7]..).low..).high.. */
 	adcq	$0, %rsi                /* ((a[8]..).low..).high.. */
-	andq	$-512, %rdi
+	andq	$-512, %rdi             /* (((a[8]..).low..).high..).low */
 	subq	%rdi, %rsi              /* ((a[8]..).low..).high.. */
-	orq	%r10, %rax              /*                      return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
-	orq	%r11, %rax
-	orq	%r9, %rax
-	orq	%r8, %rax
-	orq	%rcx, %rax
-	orq	%rdx, %rax
-	orq	%rbx, %rax
-	orq	%rsi, %rax
+	orq	%r10, %rax              /* (a[0]..).low..       return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
+	orq	%r11, %rax              /* (a[0]..).low.. */
+	orq	%r9, %rax               /* (a[0]..).low.. */
+	orq	%r8, %rax               /* (a[0]..).low.. */
+	orq	%rcx, %rax              /* (a[0]..).low.. */
+	orq	%rdx, %rax              /* (a[0]..).low.. */
+	orq	%rbx, %rax              /* (a[0]..).low.. */
+	orq	%rsi, %rax              /* (a[0]..).low.. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v142 */
 	addq	$64, %rsp
 	.cfi_def_cfa_offset 24

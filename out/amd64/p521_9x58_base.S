@@ -93,32 +93,32 @@ SYMBOL(p521_9x58_carry):
 	shrq	$58, %rdx               /* a[6].high */
 	shrq	$58, %rbx               /* a[7].high */
 	shrq	$57, %rbp               /* a[8].high */
-	movabsq	$0x3ffffffffffffff, %r12
-	andq	(%rsi), %r12
+	movabsq	$0x3ffffffffffffff, %r12 /* 0x3ffffffffffffff */
+	andq	(%rsi), %r12            /* a[0].low */
 	addq	%rbp, %r12              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %rbp
-	andq	8(%rsi), %rbp           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %rbp /* 0x3ffffffffffffff */
+	andq	8(%rsi), %rbp           /* a[1].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rax, %rbp              /* a[1].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %rax
-	andq	16(%rsi), %rax          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %rax /* 0x3ffffffffffffff */
+	andq	16(%rsi), %rax          /* a[2].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r10, %rax              /* a[2].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r10
-	andq	24(%rsi), %r10          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r10 /* 0x3ffffffffffffff */
+	andq	24(%rsi), %r10          /* a[3].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r11, %r10              /* a[3].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r11
-	andq	32(%rsi), %r11          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r11 /* 0x3ffffffffffffff */
+	andq	32(%rsi), %r11          /* a[4].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r9, %r11               /* a[4].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r9
-	andq	40(%rsi), %r9           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r9 /* 0x3ffffffffffffff */
+	andq	40(%rsi), %r9           /* a[5].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r8, %r9                /* a[5].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r8
-	andq	48(%rsi), %r8           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r8 /* 0x3ffffffffffffff */
+	andq	48(%rsi), %r8           /* a[6].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rcx, %r8               /* a[6].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %rcx
-	andq	56(%rsi), %rcx          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %rcx /* 0x3ffffffffffffff */
+	andq	56(%rsi), %rcx          /* a[7].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rdx, %rcx              /* a[7].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x1ffffffffffffff, %rdx
-	andq	64(%rsi), %rdx          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x1ffffffffffffff, %rdx /* 0x1ffffffffffffff */
+	andq	64(%rsi), %rdx          /* a[8].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rbx, %rdx              /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	movq	%r12, (%rdi)
 	movq	%rbp, 8(%rdi)
@@ -222,80 +222,80 @@ SYMBOL(p521_9x58_mul):
 	movq	%rax, 56(%rsp)          /* spill a1b7.lo */
 	movq	64(%r10), %rax          /* b[8] */
 	movq	%rdx, 64(%rsp)          /* spill a1b7.hi */
-	mulq	%rdi                    /* a1x2b8.hi */
+	mulq	%rdi                    /* rdx=a1x2b8.hi rax=a1x2b8.lo */
 	addq	%rax, %r11              /* a0b0.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	adcq	%rdx, %r9               /* a0b0.hi.. */
-	mulq	8(%r10)                 /* a0b1.hi */
+	mulq	8(%r10)                 /* rdx=a0b1.hi rax=a0b1.lo */
 	addq	%rax, %r8               /* a0b1.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	adcq	%rdx, %rcx              /* a0b1.hi.. */
-	mulq	16(%r10)                /* a0b2.hi */
+	mulq	16(%r10)                /* rdx=a0b2.hi rax=a0b2.lo */
 	addq	%rax, %rbx              /* a0b2.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	adcq	%rdx, %rbp              /* a0b2.hi.. */
-	mulq	24(%r10)                /* a0b3.hi */
+	mulq	24(%r10)                /* rdx=a0b3.hi rax=a0b3.lo */
 	addq	%rax, %r12              /* a0b3.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	adcq	%rdx, %r13              /* a0b3.hi.. */
-	mulq	32(%r10)                /* a0b4.hi */
+	mulq	32(%r10)                /* rdx=a0b4.hi rax=a0b4.lo */
 	addq	%rax, %r14              /* a0b4.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	adcq	%rdx, %r15              /* a0b4.hi.. */
-	mulq	40(%r10)                /* a0b5.hi */
+	mulq	40(%r10)                /* rdx=a0b5.hi rax=a0b5.lo */
 	addq	(%rsp), %rax            /* a0b5.lo.. */
 	adcq	8(%rsp), %rdx           /* a0b5.hi.. */
 	movq	%rax, %rdi              /* a0b5.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	movq	%rdx, (%rsp)            /* spill a0b5.hi.. */
-	mulq	48(%r10)                /* a0b6.hi */
+	mulq	48(%r10)                /* rdx=a0b6.hi rax=a0b6.lo */
 	addq	16(%rsp), %rax          /* a0b6.lo.. */
 	adcq	24(%rsp), %rdx          /* a0b6.hi.. */
 	movq	%rax, 8(%rsp)           /* spill a0b6.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	movq	%rdx, 16(%rsp)          /* spill a0b6.hi.. */
-	mulq	56(%r10)                /* a0b7.hi */
+	mulq	56(%r10)                /* rdx=a0b7.hi rax=a0b7.lo */
 	addq	32(%rsp), %rax          /* a0b7.lo.. */
 	adcq	40(%rsp), %rdx          /* a0b7.hi.. */
 	movq	%rax, 24(%rsp)          /* spill a0b7.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	movq	%rdx, 32(%rsp)          /* spill a0b7.hi.. */
-	mulq	64(%r10)                /* a0b8.hi */
+	mulq	64(%r10)                /* rdx=a0b8.hi rax=a0b8.lo */
 	addq	56(%rsp), %rax          /* a0b8.lo.. */
 	adcq	64(%rsp), %rdx          /* a0b8.hi.. */
 	movq	%rax, 40(%rsp)          /* spill a0b8.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, 56(%rsp)          /* spill a0b8.hi.. */
-	mulq	(%r10)                  /* a2b0.hi */
+	mulq	(%r10)                  /* rdx=a2b0.hi rax=a2b0.lo */
 	addq	%rax, %rbx              /* a0b2.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	adcq	%rdx, %rbp              /* a0b2.hi.. */
-	mulq	8(%r10)                 /* a2b1.hi */
+	mulq	8(%r10)                 /* rdx=a2b1.hi rax=a2b1.lo */
 	addq	%rax, %r12              /* a0b3.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	adcq	%rdx, %r13              /* a0b3.hi.. */
-	mulq	16(%r10)                /* a2b2.hi */
+	mulq	16(%r10)                /* rdx=a2b2.hi rax=a2b2.lo */
 	addq	%rax, %r14              /* a0b4.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	adcq	%rdx, %r15              /* a0b4.hi.. */
-	mulq	24(%r10)                /* a2b3.hi */
+	mulq	24(%r10)                /* rdx=a2b3.hi rax=a2b3.lo */
 	addq	%rax, %rdi              /* a0b5.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	adcq	(%rsp), %rdx            /* a0b5.hi.. */
 	movq	%rdx, (%rsp)            /* spill a0b5.hi.. */
-	mulq	32(%r10)                /* a2b4.hi */
+	mulq	32(%r10)                /* rdx=a2b4.hi rax=a2b4.lo */
 	addq	8(%rsp), %rax           /* a0b6.lo.. */
 	adcq	16(%rsp), %rdx          /* a0b6.hi.. */
 	movq	%rax, 8(%rsp)           /* spill a0b6.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, 16(%rsp)          /* spill a0b6.hi.. */
-	mulq	40(%r10)                /* a2b5.hi */
+	mulq	40(%r10)                /* rdx=a2b5.hi rax=a2b5.lo */
 	addq	24(%rsp), %rax          /* a0b7.lo.. */
 	adcq	32(%rsp), %rdx          /* a0b7.hi.. */
 	movq	%rax, 24(%rsp)          /* spill a0b7.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, 32(%rsp)          /* spill a0b7.hi.. */
-	mulq	48(%r10)                /* a2b6.hi */
+	mulq	48(%r10)                /* rdx=a2b6.hi rax=a2b6.lo */
 	addq	40(%rsp), %rax          /* a0b8.lo.. */
 	adcq	56(%rsp), %rdx          /* a0b8.hi.. */
 	movq	%rbp, 40(%rsp)          /* spill a0b2.hi.. */
@@ -304,40 +304,40 @@ SYMBOL(p521_9x58_mul):
 	movq	%rax, 56(%rsp)          /* spill a0b8.lo.. */
 	movq	56(%r10), %rax          /* b[7] */
 	movq	%rdx, 64(%rsp)          /* spill a0b8.hi.. */
-	mulq	%rbp                    /* a2x2b7.hi */
+	mulq	%rbp                    /* rdx=a2x2b7.hi rax=a2x2b7.lo */
 	addq	%rax, %r11              /* a0b0.lo.. */
 	movq	64(%r10), %rax          /* b[8] */
 	adcq	%rdx, %r9               /* a0b0.hi.. */
-	mulq	%rbp                    /* a2x2b8.hi */
+	mulq	%rbp                    /* rdx=a2x2b8.hi rax=a2x2b8.lo */
 	addq	%rax, %r8               /* a0b1.lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	adcq	%rdx, %rcx              /* a0b1.hi.. */
-	mulq	(%r10)                  /* a3b0.hi */
+	mulq	(%r10)                  /* rdx=a3b0.hi rax=a3b0.lo */
 	addq	%rax, %r12              /* a0b3.lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	adcq	%rdx, %r13              /* a0b3.hi.. */
-	mulq	8(%r10)                 /* a3b1.hi */
+	mulq	8(%r10)                 /* rdx=a3b1.hi rax=a3b1.lo */
 	addq	%rax, %r14              /* a0b4.lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	adcq	%rdx, %r15              /* a0b4.hi.. */
-	mulq	16(%r10)                /* a3b2.hi */
+	mulq	16(%r10)                /* rdx=a3b2.hi rax=a3b2.lo */
 	addq	%rax, %rdi              /* a0b5.lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	adcq	(%rsp), %rdx            /* a0b5.hi.. */
 	movq	%rdx, %rbp              /* a0b5.hi.. */
-	mulq	24(%r10)                /* a3b3.hi */
+	mulq	24(%r10)                /* rdx=a3b3.hi rax=a3b3.lo */
 	addq	8(%rsp), %rax           /* a0b6.lo.. */
 	adcq	16(%rsp), %rdx          /* a0b6.hi.. */
 	movq	%rax, (%rsp)            /* spill a0b6.lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, 8(%rsp)           /* spill a0b6.hi.. */
-	mulq	32(%r10)                /* a3b4.hi */
+	mulq	32(%r10)                /* rdx=a3b4.hi rax=a3b4.lo */
 	addq	24(%rsp), %rax          /* a0b7.lo.. */
 	adcq	32(%rsp), %rdx          /* a0b7.hi.. */
 	movq	%rax, 16(%rsp)          /* spill a0b7.lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, 24(%rsp)          /* spill a0b7.hi.. */
-	mulq	40(%r10)                /* a3b5.hi */
+	mulq	40(%r10)                /* rdx=a3b5.hi rax=a3b5.lo */
 	addq	56(%rsp), %rax          /* a0b8.lo.. */
 	adcq	64(%rsp), %rdx          /* a0b8.hi.. */
 	movq	%r13, 32(%rsp)          /* spill a0b3.hi.. */
@@ -346,40 +346,40 @@ SYMBOL(p521_9x58_mul):
 	movq	%rax, 56(%rsp)          /* spill a0b8.lo.. */
 	movq	48(%r10), %rax          /* b[6] */
 	movq	%rdx, 64(%rsp)          /* spill a0b8.hi.. */
-	mulq	%r13                    /* a3x2b6.hi */
+	mulq	%r13                    /* rdx=a3x2b6.hi rax=a3x2b6.lo */
 	addq	%rax, %r11              /* a0b0.lo.. */
 	movq	56(%r10), %rax          /* b[7] */
 	adcq	%rdx, %r9               /* a0b0.hi.. */
-	mulq	%r13                    /* a3x2b7.hi */
+	mulq	%r13                    /* rdx=a3x2b7.hi rax=a3x2b7.lo */
 	addq	%rax, %r8               /* a0b1.lo.. */
 	movq	64(%r10), %rax          /* b[8] */
 	adcq	%rdx, %rcx              /* a0b1.hi.. */
-	mulq	%r13                    /* a3x2b8.hi */
+	mulq	%r13                    /* rdx=a3x2b8.hi rax=a3x2b8.lo */
 	addq	%rax, %rbx              /* a0b2.lo.. */
 	movq	32(%rsi), %rax          /* a[4] */
 	adcq	40(%rsp), %rdx          /* a0b2.hi.. */
 	movq	%rdx, %r13              /* a0b2.hi.. */
-	mulq	(%r10)                  /* a4b0.hi */
+	mulq	(%r10)                  /* rdx=a4b0.hi rax=a4b0.lo */
 	addq	%rax, %r14              /* a0b4.lo.. */
 	movq	32(%rsi), %rax          /* a[4] */
 	adcq	%rdx, %r15              /* a0b4.hi.. */
-	mulq	8(%r10)                 /* a4b1.hi */
+	mulq	8(%r10)                 /* rdx=a4b1.hi rax=a4b1.lo */
 	addq	%rax, %rdi              /* a0b5.lo.. */
 	movq	32(%rsi), %rax          /* a[4] */
 	adcq	%rdx, %rbp              /* a0b5.hi.. */
-	mulq	16(%r10)                /* a4b2.hi */
+	mulq	16(%r10)                /* rdx=a4b2.hi rax=a4b2.lo */
 	addq	(%rsp), %rax            /* a0b6.lo.. */
 	adcq	8(%rsp), %rdx           /* a0b6.hi.. */
 	movq	%rax, (%rsp)            /* spill a0b6.lo.. */
 	movq	32(%rsi), %rax          /* a[4] */
 	movq	%rdx, 8(%rsp)           /* spill a0b6.hi.. */
-	mulq	24(%r10)                /* a4b3.hi */
+	mulq	24(%r10)                /* rdx=a4b3.hi rax=a4b3.lo */
 	addq	16(%rsp), %rax          /* a0b7.lo.. */
 	adcq	24(%rsp), %rdx          /* a0b7.hi.. */
 	movq	%rax, 16(%rsp)          /* spill a0b7.lo.. */
 	movq	32(%rsi), %rax          /* a[4] */
 	movq	%rdx, 24(%rsp)          /* spill a0b7.hi.. */
-	mulq	32(%r10)                /* a4b4.hi */
+	mulq	32(%r10)                /* rdx=a4b4.hi rax=a4b4.lo */
 	addq	56(%rsp), %rax          /* a0b8.lo.. */
 	adcq	64(%rsp), %rdx          /* a0b8.hi.. */
 	movq	%r15, 40(%rsp)          /* spill a0b4.hi.. */
@@ -388,40 +388,40 @@ SYMBOL(p521_9x58_mul):
 	movq	%rax, 56(%rsp)          /* spill a0b8.lo.. */
 	movq	40(%r10), %rax          /* b[5] */
 	movq	%rdx, 64(%rsp)          /* spill a0b8.hi.. */
-	mulq	%r15                    /* a4x2b5.hi */
+	mulq	%r15                    /* rdx=a4x2b5.hi rax=a4x2b5.lo */
 	addq	%rax, %r11              /* a0b0.lo.. */
 	movq	48(%r10), %rax          /* b[6] */
 	adcq	%rdx, %r9               /* a0b0.hi.. */
-	mulq	%r15                    /* a4x2b6.hi */
+	mulq	%r15                    /* rdx=a4x2b6.hi rax=a4x2b6.lo */
 	addq	%rax, %r8               /* a0b1.lo.. */
 	movq	56(%r10), %rax          /* b[7] */
 	adcq	%rdx, %rcx              /* a0b1.hi.. */
-	mulq	%r15                    /* a4x2b7.hi */
+	mulq	%r15                    /* rdx=a4x2b7.hi rax=a4x2b7.lo */
 	addq	%rax, %rbx              /* a0b2.lo.. */
 	movq	64(%r10), %rax          /* b[8] */
 	adcq	%rdx, %r13              /* a0b2.hi.. */
-	mulq	%r15                    /* a4x2b8.hi */
+	mulq	%r15                    /* rdx=a4x2b8.hi rax=a4x2b8.lo */
 	addq	%rax, %r12              /* a0b3.lo.. */
 	movq	40(%rsi), %rax          /* a[5] */
 	adcq	32(%rsp), %rdx          /* a0b3.hi.. */
 	movq	%rdx, %r15              /* a0b3.hi.. */
-	mulq	(%r10)                  /* a5b0.hi */
+	mulq	(%r10)                  /* rdx=a5b0.hi rax=a5b0.lo */
 	addq	%rax, %rdi              /* a0b5.lo.. */
 	movq	40(%rsi), %rax          /* a[5] */
 	adcq	%rdx, %rbp              /* a0b5.hi.. */
-	mulq	8(%r10)                 /* a5b1.hi */
+	mulq	8(%r10)                 /* rdx=a5b1.hi rax=a5b1.lo */
 	addq	(%rsp), %rax            /* a0b6.lo.. */
 	adcq	8(%rsp), %rdx           /* a0b6.hi.. */
 	movq	%rax, (%rsp)            /* spill a0b6.lo.. */
 	movq	40(%rsi), %rax          /* a[5] */
 	movq	%rdx, 8(%rsp)           /* spill a0b6.hi.. */
-	mulq	16(%r10)                /* a5b2.hi */
+	mulq	16(%r10)                /* rdx=a5b2.hi rax=a5b2.lo */
 	addq	16(%rsp), %rax          /* a0b7.lo.. */
 	adcq	24(%rsp), %rdx          /* a0b7.hi.. */
 	movq	%rax, 16(%rsp)          /* spill a0b7.lo.. */
 	movq	40(%rsi), %rax          /* a[5] */
 	movq	%rdx, 24(%rsp)          /* spill a0b7.hi.. */
-	mulq	24(%r10)                /* a5b3.hi */
+	mulq	24(%r10)                /* rdx=a5b3.hi rax=a5b3.lo */
 	addq	56(%rsp), %rax          /* a0b8.lo.. */
 	adcq	64(%rsp), %rdx          /* a0b8.hi.. */
 	movq	%rbp, 32(%rsp)          /* spill a0b5.hi.. */
@@ -430,40 +430,40 @@ SYMBOL(p521_9x58_mul):
 	movq	%rax, 56(%rsp)          /* spill a0b8.lo.. */
 	movq	32(%r10), %rax          /* b[4] */
 	movq	%rdx, 64(%rsp)          /* spill a0b8.hi.. */
-	mulq	%rbp                    /* a5x2b4.hi */
+	mulq	%rbp                    /* rdx=a5x2b4.hi rax=a5x2b4.lo */
 	addq	%rax, %r11              /* a0b0.lo.. */
 	movq	40(%r10), %rax          /* b[5] */
 	adcq	%rdx, %r9               /* a0b0.hi.. */
-	mulq	%rbp                    /* a5x2b5.hi */
+	mulq	%rbp                    /* rdx=a5x2b5.hi rax=a5x2b5.lo */
 	addq	%rax, %r8               /* a0b1.lo.. */
 	movq	48(%r10), %rax          /* b[6] */
 	adcq	%rdx, %rcx              /* a0b1.hi.. */
-	mulq	%rbp                    /* a5x2b6.hi */
+	mulq	%rbp                    /* rdx=a5x2b6.hi rax=a5x2b6.lo */
 	addq	%rax, %rbx              /* a0b2.lo.. */
 	movq	56(%r10), %rax          /* b[7] */
 	adcq	%rdx, %r13              /* a0b2.hi.. */
-	mulq	%rbp                    /* a5x2b7.hi */
+	mulq	%rbp                    /* rdx=a5x2b7.hi rax=a5x2b7.lo */
 	addq	%rax, %r12              /* a0b3.lo.. */
 	movq	64(%r10), %rax          /* b[8] */
 	adcq	%rdx, %r15              /* a0b3.hi.. */
-	mulq	%rbp                    /* a5x2b8.hi */
+	mulq	%rbp                    /* rdx=a5x2b8.hi rax=a5x2b8.lo */
 	addq	%rax, %r14              /* a0b4.lo.. */
 	movq	48(%rsi), %rax          /* a[6] */
 	adcq	40(%rsp), %rdx          /* a0b4.hi.. */
 	movq	%rdx, %rbp              /* a0b4.hi.. */
-	mulq	(%r10)                  /* a6b0.hi */
+	mulq	(%r10)                  /* rdx=a6b0.hi rax=a6b0.lo */
 	addq	(%rsp), %rax            /* a0b6.lo.. */
 	adcq	8(%rsp), %rdx           /* a0b6.hi.. */
 	movq	%rax, (%rsp)            /* spill a0b6.lo.. */
 	movq	48(%rsi), %rax          /* a[6] */
 	movq	%rdx, 8(%rsp)           /* spill a0b6.hi.. */
-	mulq	8(%r10)                 /* a6b1.hi */
+	mulq	8(%r10)                 /* rdx=a6b1.hi rax=a6b1.lo */
 	addq	16(%rsp), %rax          /* a0b7.lo.. */
 	adcq	24(%rsp), %rdx          /* a0b7.hi.. */
 	movq	%rax, 16(%rsp)          /* spill a0b7.lo.. */
 	movq	48(%rsi), %rax          /* a[6] */
 	movq	%rdx, 24(%rsp)          /* spill a0b7.hi.. */
-	mulq	16(%r10)                /* a6b2.hi */
+	mulq	16(%r10)                /* rdx=a6b2.hi rax=a6b2.lo */
 	addq	56(%rsp), %rax          /* a0b8.lo.. */
 	adcq	64(%rsp), %rdx          /* a0b8.hi.. */
 	movq	%rdx, 40(%rsp)          /* spill a0b8.hi.. */
@@ -472,38 +472,38 @@ SYMBOL(p521_9x58_mul):
 	movq	%rax, 56(%rsp)          /* spill a0b8.lo.. */
 	movq	24(%r10), %rax          /* b[3] */
 	movq	%rdx, 64(%rsp)          /* spill a6x2 */
-	mulq	%rdx                    /* a6x2b3.hi */
+	mulq	%rdx                    /* rdx=a6x2b3.hi rax=a6x2b3.lo */
 	addq	%rax, %r11              /* a0b0.lo.. */
 	movq	32(%r10), %rax          /* b[4] */
 	adcq	%rdx, %r9               /* a0b0.hi.. */
-	mulq	64(%rsp)                /* a6x2b4.hi */
+	mulq	64(%rsp)                /* rdx=a6x2b4.hi rax=a6x2b4.lo */
 	addq	%rax, %r8               /* a0b1.lo.. */
 	movq	40(%r10), %rax          /* b[5] */
 	adcq	%rdx, %rcx              /* a0b1.hi.. */
-	mulq	64(%rsp)                /* a6x2b5.hi */
+	mulq	64(%rsp)                /* rdx=a6x2b5.hi rax=a6x2b5.lo */
 	addq	%rax, %rbx              /* a0b2.lo.. */
 	movq	48(%r10), %rax          /* b[6] */
 	adcq	%rdx, %r13              /* a0b2.hi.. */
-	mulq	64(%rsp)                /* a6x2b6.hi */
+	mulq	64(%rsp)                /* rdx=a6x2b6.hi rax=a6x2b6.lo */
 	addq	%rax, %r12              /* a0b3.lo.. */
 	movq	56(%r10), %rax          /* b[7] */
 	adcq	%rdx, %r15              /* a0b3.hi.. */
-	mulq	64(%rsp)                /* a6x2b7.hi */
+	mulq	64(%rsp)                /* rdx=a6x2b7.hi rax=a6x2b7.lo */
 	addq	%rax, %r14              /* a0b4.lo.. */
-	movq	64(%rsp), %rax          /* reload a6x2 */
+	movq	64(%rsp), %rax          /* a6x2 */
 	adcq	%rdx, %rbp              /* a0b4.hi.. */
-	mulq	64(%r10)                /* a6x2b8.hi */
+	mulq	64(%r10)                /* rdx=a6x2b8.hi rax=a6x2b8.lo */
 	addq	%rax, %rdi              /* a0b5.lo.. */
 	movq	56(%rsi), %rax          /* a[7] */
 	adcq	32(%rsp), %rdx          /* a0b5.hi.. */
 	movq	%rdx, 32(%rsp)          /* spill a0b5.hi.. */
-	mulq	(%r10)                  /* a7b0.hi */
+	mulq	(%r10)                  /* rdx=a7b0.hi rax=a7b0.lo */
 	addq	16(%rsp), %rax          /* a0b7.lo.. */
 	adcq	24(%rsp), %rdx          /* a0b7.hi.. */
 	movq	%rax, 16(%rsp)          /* spill a0b7.lo.. */
 	movq	56(%rsi), %rax          /* a[7] */
 	movq	%rdx, 24(%rsp)          /* spill a0b7.hi.. */
-	mulq	8(%r10)                 /* a7b1.hi */
+	mulq	8(%r10)                 /* rdx=a7b1.hi rax=a7b1.lo */
 	addq	56(%rsp), %rax          /* a0b8.lo.. */
 	adcq	40(%rsp), %rdx          /* a0b8.hi.. */
 	movq	%rdx, 40(%rsp)          /* spill a0b8.hi.. */
@@ -512,38 +512,38 @@ SYMBOL(p521_9x58_mul):
 	movq	%rax, 56(%rsp)          /* spill a0b8.lo.. */
 	movq	16(%r10), %rax          /* b[2] */
 	movq	%rdx, 64(%rsp)          /* spill a7x2 */
-	mulq	%rdx                    /* a7x2b2.hi */
+	mulq	%rdx                    /* rdx=a7x2b2.hi rax=a7x2b2.lo */
 	addq	%rax, %r11              /* a0b0.lo.. */
 	movq	24(%r10), %rax          /* b[3] */
 	adcq	%rdx, %r9               /* a0b0.hi.. */
-	mulq	64(%rsp)                /* a7x2b3.hi */
+	mulq	64(%rsp)                /* rdx=a7x2b3.hi rax=a7x2b3.lo */
 	addq	%rax, %r8               /* a0b1.lo.. */
 	movq	32(%r10), %rax          /* b[4] */
 	adcq	%rdx, %rcx              /* a0b1.hi.. */
-	mulq	64(%rsp)                /* a7x2b4.hi */
+	mulq	64(%rsp)                /* rdx=a7x2b4.hi rax=a7x2b4.lo */
 	addq	%rax, %rbx              /* a0b2.lo.. */
 	movq	40(%r10), %rax          /* b[5] */
 	adcq	%rdx, %r13              /* a0b2.hi.. */
-	mulq	64(%rsp)                /* a7x2b5.hi */
+	mulq	64(%rsp)                /* rdx=a7x2b5.hi rax=a7x2b5.lo */
 	addq	%rax, %r12              /* a0b3.lo.. */
 	movq	48(%r10), %rax          /* b[6] */
 	adcq	%rdx, %r15              /* a0b3.hi.. */
-	mulq	64(%rsp)                /* a7x2b6.hi */
+	mulq	64(%rsp)                /* rdx=a7x2b6.hi rax=a7x2b6.lo */
 	addq	%rax, %r14              /* a0b4.lo.. */
 	movq	56(%r10), %rax          /* b[7] */
 	adcq	%rdx, %rbp              /* a0b4.hi.. */
-	mulq	64(%rsp)                /* a7x2b7.hi */
+	mulq	64(%rsp)                /* rdx=a7x2b7.hi rax=a7x2b7.lo */
 	addq	%rax, %rdi              /* a0b5.lo.. */
 	movq	64(%rsp), %rax          /* a7x2 */
 	adcq	32(%rsp), %rdx          /* a0b5.hi.. */
 	movq	%rdx, 32(%rsp)          /* spill a0b5.hi.. */
-	mulq	64(%r10)                /* a7x2b8.hi */
+	mulq	64(%r10)                /* rdx=a7x2b8.hi rax=a7x2b8.lo */
 	addq	(%rsp), %rax            /* a0b6.lo.. */
 	adcq	8(%rsp), %rdx           /* a0b6.hi.. */
 	movq	%rax, (%rsp)            /* spill a0b6.lo.. */
 	movq	64(%rsi), %rax          /* a[8] */
 	movq	%rdx, 8(%rsp)           /* spill a0b6.hi.. */
-	mulq	(%r10)                  /* a8b0.hi */
+	mulq	(%r10)                  /* rdx=a8b0.hi rax=a8b0.lo */
 	addq	56(%rsp), %rax          /* a0b8.lo.. */
 	adcq	40(%rsp), %rdx          /* a0b8.hi.. */
 	movq	%rdx, 40(%rsp)          /* spill a0b8.hi.. */
@@ -552,38 +552,38 @@ SYMBOL(p521_9x58_mul):
 	movq	%rax, %rsi              /* a0b8.lo.. */
 	movq	8(%r10), %rax           /* b[1] */
 	movq	%rdx, 56(%rsp)          /* spill a8x2 */
-	mulq	%rdx                    /* a8x2b1.hi */
+	mulq	%rdx                    /* rdx=a8x2b1.hi rax=a8x2b1.lo */
 	addq	%rax, %r11              /* a0b0.lo.. */
 	movq	16(%r10), %rax          /* b[2] */
 	adcq	%rdx, %r9               /* a0b0.hi.. */
-	mulq	56(%rsp)                /* a8x2b2.hi */
+	mulq	56(%rsp)                /* rdx=a8x2b2.hi rax=a8x2b2.lo */
 	addq	%rax, %r8               /* a0b1.lo.. */
 	movq	24(%r10), %rax          /* b[3] */
 	adcq	%rdx, %rcx              /* a0b1.hi.. */
-	mulq	56(%rsp)                /* a8x2b3.hi */
+	mulq	56(%rsp)                /* rdx=a8x2b3.hi rax=a8x2b3.lo */
 	addq	%rax, %rbx              /* a0b2.lo.. */
 	movq	32(%r10), %rax          /* b[4] */
 	adcq	%rdx, %r13              /* a0b2.hi.. */
-	mulq	56(%rsp)                /* a8x2b4.hi */
+	mulq	56(%rsp)                /* rdx=a8x2b4.hi rax=a8x2b4.lo */
 	addq	%rax, %r12              /* a0b3.lo.. */
 	movq	40(%r10), %rax          /* b[5] */
 	adcq	%rdx, %r15              /* a0b3.hi.. */
-	mulq	56(%rsp)                /* a8x2b5.hi */
+	mulq	56(%rsp)                /* rdx=a8x2b5.hi rax=a8x2b5.lo */
 	addq	%rax, %r14              /* a0b4.lo.. */
 	movq	48(%r10), %rax          /* b[6] */
 	adcq	%rdx, %rbp              /* a0b4.hi.. */
-	mulq	56(%rsp)                /* a8x2b6.hi */
+	mulq	56(%rsp)                /* rdx=a8x2b6.hi rax=a8x2b6.lo */
 	addq	%rax, %rdi              /* a0b5.lo.. */
 	movq	56(%r10), %rax          /* b[7] */
 	adcq	32(%rsp), %rdx          /* a0b5.hi.. */
 	movq	%rdx, 32(%rsp)          /* spill a0b5.hi.. */
-	mulq	56(%rsp)                /* a8x2b7.hi */
+	mulq	56(%rsp)                /* rdx=a8x2b7.hi rax=a8x2b7.lo */
 	addq	(%rsp), %rax            /* a0b6.lo.. */
 	adcq	8(%rsp), %rdx           /* a0b6.hi.. */
 	movq	%rax, (%rsp)            /* spill a0b6.lo.. */
 	movq	56(%rsp), %rax          /* a8x2 */
 	movq	%rdx, 8(%rsp)           /* spill a0b6.hi.. */
-	mulq	64(%r10)                /* a8x2b8.hi */
+	mulq	64(%r10)                /* rdx=a8x2b8.hi rax=a8x2b8.lo */
 	addq	16(%rsp), %rax          /* a0b7.lo.. */
 	adcq	24(%rsp), %rdx          /* a0b7.hi.. */
 	movq	%r9, %r10               /* a0b0.hi.. */
@@ -630,30 +630,30 @@ SYMBOL(p521_9x58_mul):
 	shldq	$7, %rsi, %r9           /* (a0b8.lo..).high */
 	shrq	$57, %rdx               /* (a0b8.hi..).high */
 	movabsq	$0x3ffffffffffffff, %rcx /* 0x3ffffffffffffff */
-	andq	%rcx, %r11
+	andq	%rcx, %r11              /* (a0b0.lo..).low */
 	addq	%r9, %r11               /* (a0b0.lo..).low..    limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	48(%rsp), %r9           /* out */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* (a0b8.hi..).high.. */
 	shldq	$6, %r11, %rdx          /* ((a0b0.lo..).low..).high */
-	andq	%rcx, %r8               /*                      limb, carry = (column + carry).split(width) */
+	andq	%rcx, %r8               /* (a0b1.lo..).low      limb, carry = (column + carry).split(width) */
 	addq	%rdx, %r8               /* (a0b1.lo..).low..    limbs[1] += carry */
 	andq	%rcx, %r11              /* ((a0b0.lo..).low..).low limbs[0], carry = (limbs[0] + carry).split(58) */
 	movq	%r11, (%r9)             /*                      limbs[1] += carry */
 	movq	%r8, 8(%r9)
-	andq	%rcx, %rbx              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rcx, %rbx              /* (a0b2.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%rbx, 16(%r9)           /*                      limbs[1] += carry */
-	andq	%rcx, %r12              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rcx, %r12              /* (a0b3.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%r12, 24(%r9)           /*                      limbs[1] += carry */
-	andq	%rcx, %r14              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rcx, %r14              /* (a0b4.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%r14, 32(%r9)           /*                      limbs[1] += carry */
-	andq	%rcx, %rdi              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rcx, %rdi              /* (a0b5.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%rdi, 40(%r9)           /*                      limbs[1] += carry */
-	andq	%rcx, %r10              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rcx, %r10              /* (a0b6.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%r10, 48(%r9)           /*                      limbs[1] += carry */
-	andq	%rcx, %rax              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rcx, %rax              /* (a0b7.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%rax, 56(%r9)           /*                      limbs[1] += carry */
-	movabsq	$0x1ffffffffffffff, %rax
-	andq	%rax, %rsi              /*                      limb, carry = (column + carry).split(width) */
+	movabsq	$0x1ffffffffffffff, %rax /* 0x1ffffffffffffff */
+	andq	%rax, %rsi              /* (a0b8.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%rsi, 64(%r9)           /*                      limbs[1] += carry */
 	addq	$72, %rsp
 	.cfi_def_cfa_offset 56
@@ -735,7 +735,7 @@ SYMBOL(p521_9x58_sqr):
 	movq	%rax, %rbp              /* a1a0x2.lo */
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, %r12              /* a1a0x2.hi */
-	mulq	%r10                    /* a2a0x2.hi            columns[k] += (n * x) * y */
+	mulq	%r10                    /* rdx=a2a0x2.hi rax=a2a0x2.lo columns[k] += (n * x) * y */
 	addq	%rax, %r8               /* a1a1.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	adcq	%rdx, %rcx              /* a1a1.hi.. */
@@ -743,7 +743,7 @@ SYMBOL(p521_9x58_sqr):
 	movq	%rax, %r13              /* a2a1x2.lo */
 	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, %r14              /* a2a1x2.hi */
-	mulq	%r10                    /* a3a0x2.hi */
+	mulq	%r10                    /* rdx=a3a0x2.hi rax=a3a0x2.lo */
 	addq	%rax, %r13              /* a2a1x2.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	16(%rsi), %r15          /* a[2] */
@@ -753,7 +753,7 @@ SYMBOL(p521_9x58_sqr):
 	movq	%rax, (%rsp)            /* spill a2a2.lo */
 	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, 8(%rsp)           /* spill a2a2.hi */
-	mulq	%rbx                    /* a3a1x2.hi            columns[k] += (n * x) * y */
+	mulq	%rbx                    /* rdx=a3a1x2.hi rax=a3a1x2.lo columns[k] += (n * x) * y */
 	addq	(%rsp), %rax            /* a2a2.lo.. */
 	adcq	8(%rsp), %rdx           /* a2a2.hi.. */
 	movq	%rax, (%rsp)            /* spill a2a2.lo.. */
@@ -763,7 +763,7 @@ SYMBOL(p521_9x58_sqr):
 	movq	%rax, 16(%rsp)          /* spill a3a2x2.lo */
 	movq	32(%rsi), %rax          /* a[4] */
 	movq	%rdx, 24(%rsp)          /* spill a3a2x2.hi */
-	mulq	%rbx                    /* a4a1x2.hi */
+	mulq	%rbx                    /* rdx=a4a1x2.hi rax=a4a1x2.lo */
 	addq	16(%rsp), %rax          /* a3a2x2.lo.. */
 	adcq	24(%rsp), %rdx          /* a3a2x2.hi.. */
 	movq	%rax, 16(%rsp)          /* spill a3a2x2.lo.. */
@@ -776,13 +776,13 @@ SYMBOL(p521_9x58_sqr):
 	movq	%rax, 40(%rsp)          /* spill a3a3.lo */
 	movq	32(%rsi), %rax          /* a[4] */
 	movq	%rdx, 48(%rsp)          /* spill a3a3.hi */
-	mulq	%r15                    /* a4a2x2.hi            columns[k] += (n * x) * y */
+	mulq	%r15                    /* rdx=a4a2x2.hi rax=a4a2x2.lo columns[k] += (n * x) * y */
 	addq	40(%rsp), %rax          /* a3a3.lo.. */
 	adcq	48(%rsp), %rdx          /* a3a3.hi.. */
 	movq	%rax, 40(%rsp)          /* spill a3a3.lo.. */
 	movq	32(%rsi), %rax          /* a[4] */
 	movq	%rdx, 48(%rsp)          /* spill a3a3.hi.. */
-	mulq	%r10                    /* a4a0x2.hi */
+	mulq	%r10                    /* rdx=a4a0x2.hi rax=a4a0x2.lo */
 	addq	(%rsp), %rax            /* a2a2.lo.. */
 	adcq	8(%rsp), %rdx           /* a2a2.hi.. */
 	movq	%rax, (%rsp)            /* spill a2a2.lo.. */
@@ -792,7 +792,7 @@ SYMBOL(p521_9x58_sqr):
 	movq	%rax, 56(%rsp)          /* spill a4a3x2.lo */
 	movq	40(%rsi), %rax          /* a[5] */
 	movq	%rdx, 64(%rsp)          /* spill a4a3x2.hi */
-	mulq	%r15                    /* a5a2x2.hi */
+	mulq	%r15                    /* rdx=a5a2x2.hi rax=a5a2x2.lo */
 	addq	56(%rsp), %rax          /* a4a3x2.lo.. */
 	adcq	64(%rsp), %rdx          /* a4a3x2.hi.. */
 	movq	%rax, 56(%rsp)          /* spill a4a3x2.lo.. */
@@ -805,13 +805,13 @@ SYMBOL(p521_9x58_sqr):
 	movq	%rax, 80(%rsp)          /* spill a4a4.lo */
 	movq	40(%rsi), %rax          /* a[5] */
 	movq	%rdx, 88(%rsp)          /* spill a4a4.hi */
-	mulq	%rdi                    /* a5a3x2.hi            columns[k] += (n * x) * y */
+	mulq	%rdi                    /* rdx=a5a3x2.hi rax=a5a3x2.lo columns[k] += (n * x) * y */
 	addq	80(%rsp), %rax          /* a4a4.lo.. */
 	adcq	88(%rsp), %rdx          /* a4a4.hi.. */
 	movq	%rax, 80(%rsp)          /* spill a4a4.lo.. */
 	movq	40(%rsi), %rax          /* a[5] */
 	movq	%rdx, 88(%rsp)          /* spill a4a4.hi.. */
-	mulq	%r10                    /* a5a0x2.hi */
+	mulq	%r10                    /* rdx=a5a0x2.hi rax=a5a0x2.lo */
 	addq	16(%rsp), %rax          /* a3a2x2.lo.. */
 	adcq	24(%rsp), %rdx          /* a3a2x2.hi.. */
 	movq	%rax, 16(%rsp)          /* spill a3a2x2.lo.. */
@@ -826,21 +826,21 @@ SYMBOL(p521_9x58_sqr):
 	movq	%rax, 40(%rsp)          /* spill a3a3.lo.. */
 	movq	%r13, %rax              /* a5x2 */
 	movq	%rdx, 48(%rsp)          /* spill a3a3.hi.. */
-	mulq	%r14                    /* a5x2a4x2.hi */
+	mulq	%r14                    /* rdx=a5x2a4x2.hi rax=a5x2a4x2.lo */
 	addq	%rax, %r11              /* a0a0.lo.. */
 	movq	40(%rsi), %rax          /* a[5] */
 	adcq	%rdx, %r9               /* a0a0.hi.. */
-	mulq	%r13                    /* a5x2a5.hi */
+	mulq	%r13                    /* rdx=a5x2a5.hi rax=a5x2a5.lo */
 	addq	%rax, %rbp              /* a1a0x2.lo.. */
 	movq	48(%rsi), %rax          /* a[6] */
 	adcq	%rdx, %r12              /* a1a0x2.hi.. */
-	mulq	%r10                    /* a6a0x2.hi */
+	mulq	%r10                    /* rdx=a6a0x2.hi rax=a6a0x2.lo */
 	addq	40(%rsp), %rax          /* a3a3.lo.. */
 	adcq	48(%rsp), %rdx          /* a3a3.hi.. */
 	movq	%rax, 40(%rsp)          /* spill a3a3.lo.. */
 	movq	48(%rsi), %rax          /* a[6] */
 	movq	%rdx, 48(%rsp)          /* spill a3a3.hi.. */
-	mulq	%rbx                    /* a6a1x2.hi */
+	mulq	%rbx                    /* rdx=a6a1x2.hi rax=a6a1x2.lo */
 	addq	56(%rsp), %rax          /* a4a3x2.lo.. */
 	adcq	64(%rsp), %rdx          /* a4a3x2.hi.. */
 	movq	%rax, 56(%rsp)          /* spill a4a3x2.lo.. */
@@ -855,25 +855,25 @@ SYMBOL(p521_9x58_sqr):
 	movq	%rax, 80(%rsp)          /* spill a4a4.lo.. */
 	movq	%r15, %rax              /* a6x2 */
 	movq	%rdx, 88(%rsp)          /* spill a4a4.hi.. */
-	mulq	%rdi                    /* a6x2a3x2.hi */
+	mulq	%rdi                    /* rdx=a6x2a3x2.hi rax=a6x2a3x2.lo */
 	addq	%rax, %r11              /* a0a0.lo.. */
 	adcq	%rdx, %r9               /* a0a0.hi.. */
 	movq	%r15, %rax              /* a6x2 */
-	mulq	%r14                    /* a6x2a4x2.hi */
+	mulq	%r14                    /* rdx=a6x2a4x2.hi rax=a6x2a4x2.lo */
 	addq	%rax, %rbp              /* a1a0x2.lo.. */
 	adcq	%rdx, %r12              /* a1a0x2.hi.. */
 	movq	%r15, %rax              /* a6x2 */
-	mulq	%r13                    /* a6x2a5x2.hi */
+	mulq	%r13                    /* rdx=a6x2a5x2.hi rax=a6x2a5x2.lo */
 	addq	%rax, %r8               /* a1a1.lo.. */
 	movq	48(%rsi), %rax          /* a[6] */
 	adcq	%rdx, %rcx              /* a1a1.hi.. */
-	mulq	%r15                    /* a6x2a6.hi */
+	mulq	%r15                    /* rdx=a6x2a6.hi rax=a6x2a6.lo */
 	addq	96(%rsp), %rax          /* a2a1x2.lo.. */
 	adcq	72(%rsp), %rdx          /* a2a1x2.hi.. */
 	movq	%rax, 72(%rsp)          /* spill a2a1x2.lo.. */
 	movq	56(%rsi), %rax          /* a[7] */
 	movq	%rdx, 96(%rsp)          /* spill a2a1x2.hi.. */
-	mulq	%r10                    /* a7a0x2.hi */
+	mulq	%r10                    /* rdx=a7a0x2.hi rax=a7a0x2.lo */
 	addq	56(%rsp), %rax          /* a4a3x2.lo.. */
 	adcq	64(%rsp), %rdx          /* a4a3x2.hi.. */
 	movq	%rax, 56(%rsp)          /* spill a4a3x2.lo.. */
@@ -888,37 +888,37 @@ SYMBOL(p521_9x58_sqr):
 	movq	%rax, 80(%rsp)          /* spill a4a4.lo.. */
 	movq	104(%rsp), %rax         /* a2x2 */
 	movq	%rdx, 88(%rsp)          /* spill a4a4.hi.. */
-	mulq	%rbx                    /* a7x2a2x2.hi */
+	mulq	%rbx                    /* rdx=a7x2a2x2.hi rax=a7x2a2x2.lo */
 	addq	%rax, %r11              /* a0a0.lo.. */
 	adcq	%rdx, %r9               /* a0a0.hi.. */
 	movq	%rbx, %rax              /* a7x2 */
-	mulq	%rdi                    /* a7x2a3x2.hi */
+	mulq	%rdi                    /* rdx=a7x2a3x2.hi rax=a7x2a3x2.lo */
 	addq	%rax, %rbp              /* a1a0x2.lo.. */
 	adcq	%rdx, %r12              /* a1a0x2.hi.. */
 	movq	%rbx, %rax              /* a7x2 */
-	mulq	%r14                    /* a7x2a4x2.hi */
+	mulq	%r14                    /* rdx=a7x2a4x2.hi rax=a7x2a4x2.lo */
 	addq	%rax, %r8               /* a1a1.lo.. */
 	adcq	%rdx, %rcx              /* a1a1.hi.. */
 	movq	%rbx, %rax              /* a7x2 */
-	mulq	%r13                    /* a7x2a5x2.hi */
+	mulq	%r13                    /* rdx=a7x2a5x2.hi rax=a7x2a5x2.lo */
 	addq	72(%rsp), %rax          /* a2a1x2.lo.. */
 	adcq	96(%rsp), %rdx          /* a2a1x2.hi.. */
 	movq	%rax, 72(%rsp)          /* spill a2a1x2.lo.. */
 	movq	%rbx, %rax              /* a7x2 */
 	movq	%rdx, 96(%rsp)          /* spill a2a1x2.hi.. */
-	mulq	%r15                    /* a7x2a6x2.hi */
+	mulq	%r15                    /* rdx=a7x2a6x2.hi rax=a7x2a6x2.lo */
 	addq	(%rsp), %rax            /* a2a2.lo.. */
 	adcq	8(%rsp), %rdx           /* a2a2.hi.. */
 	movq	%rax, (%rsp)            /* spill a2a2.lo.. */
 	movq	56(%rsi), %rax          /* a[7] */
 	movq	%rdx, 8(%rsp)           /* spill a2a2.hi.. */
-	mulq	%rbx                    /* a7x2a7.hi */
+	mulq	%rbx                    /* rdx=a7x2a7.hi rax=a7x2a7.lo */
 	addq	16(%rsp), %rax          /* a3a2x2.lo.. */
 	adcq	24(%rsp), %rdx          /* a3a2x2.hi.. */
 	movq	%rax, 16(%rsp)          /* spill a3a2x2.lo.. */
 	movq	64(%rsi), %rax          /* a[8] */
 	movq	%rdx, 24(%rsp)          /* spill a3a2x2.hi.. */
-	mulq	%r10                    /* a8a0x2.hi */
+	mulq	%r10                    /* rdx=a8a0x2.hi rax=a8a0x2.lo */
 	movq	64(%rsi), %r10          /* a[8] */
 	addq	80(%rsp), %rax          /* a4a4.lo.. */
 	adcq	88(%rsp), %rdx          /* a4a4.hi.. */
@@ -926,43 +926,43 @@ SYMBOL(p521_9x58_sqr):
 	movq	%rax, 80(%rsp)          /* spill a4a4.lo.. */
 	movq	112(%rsp), %rax         /* a1x2 */
 	movq	%rdx, 88(%rsp)          /* spill a4a4.hi.. */
-	mulq	%r10                    /* a8x2a1x2.hi */
+	mulq	%r10                    /* rdx=a8x2a1x2.hi rax=a8x2a1x2.lo */
 	addq	%rax, %r11              /* a0a0.lo.. */
-	movq	104(%rsp), %rax         /* reload a2x2 */
+	movq	104(%rsp), %rax         /* a2x2 */
 	adcq	%rdx, %r9               /* a0a0.hi.. */
-	mulq	%r10                    /* a8x2a2x2.hi */
+	mulq	%r10                    /* rdx=a8x2a2x2.hi rax=a8x2a2x2.lo */
 	addq	%rax, %rbp              /* a1a0x2.lo.. */
 	adcq	%rdx, %r12              /* a1a0x2.hi.. */
 	movq	%rdi, %rax              /* a3x2 */
-	mulq	%r10                    /* a8x2a3x2.hi */
+	mulq	%r10                    /* rdx=a8x2a3x2.hi rax=a8x2a3x2.lo */
 	addq	%rax, %r8               /* a1a1.lo.. */
 	adcq	%rdx, %rcx              /* a1a1.hi.. */
 	movq	%r14, %rax              /* a4x2 */
-	mulq	%r10                    /* a8x2a4x2.hi */
+	mulq	%r10                    /* rdx=a8x2a4x2.hi rax=a8x2a4x2.lo */
 	addq	72(%rsp), %rax          /* a2a1x2.lo.. */
 	adcq	96(%rsp), %rdx          /* a2a1x2.hi.. */
 	movq	%rax, %rdi              /* a2a1x2.lo.. */
 	movq	%r13, %rax              /* a5x2 */
 	movq	%rdx, %r14              /* a2a1x2.hi.. */
-	mulq	%r10                    /* a8x2a5x2.hi */
+	mulq	%r10                    /* rdx=a8x2a5x2.hi rax=a8x2a5x2.lo */
 	addq	(%rsp), %rax            /* a2a2.lo.. */
 	adcq	8(%rsp), %rdx           /* a2a2.hi.. */
 	movq	%rax, %r13              /* a2a2.lo.. */
 	movq	%r15, %rax              /* a6x2 */
 	movq	%rdx, (%rsp)            /* spill a2a2.hi.. */
-	mulq	%r10                    /* a8x2a6x2.hi */
+	mulq	%r10                    /* rdx=a8x2a6x2.hi rax=a8x2a6x2.lo */
 	addq	16(%rsp), %rax          /* a3a2x2.lo.. */
 	adcq	24(%rsp), %rdx          /* a3a2x2.hi.. */
 	movq	%rax, %r15              /* a3a2x2.lo.. */
 	movq	%rbx, %rax              /* a7x2 */
 	movq	%rdx, 8(%rsp)           /* spill a3a2x2.hi.. */
-	mulq	%r10                    /* a8x2a7x2.hi */
+	mulq	%r10                    /* rdx=a8x2a7x2.hi rax=a8x2a7x2.lo */
 	addq	40(%rsp), %rax          /* a3a3.lo.. */
 	adcq	48(%rsp), %rdx          /* a3a3.hi.. */
 	movq	%rax, %rbx              /* a3a3.lo.. */
 	movq	64(%rsi), %rax          /* a[8] */
 	movq	%rdx, 16(%rsp)          /* spill a3a3.hi.. */
-	mulq	%r10                    /* a8x2a8.hi */
+	mulq	%r10                    /* rdx=a8x2a8.hi rax=a8x2a8.lo */
 	addq	56(%rsp), %rax          /* a4a3x2.lo.. */
 	adcq	64(%rsp), %rdx          /* a4a3x2.hi.. */
 	movq	%r9, %r10               /* a0a0.hi.. */
@@ -1031,8 +1031,8 @@ SYMBOL(p521_9x58_sqr):
 	movq	%r15, 40(%rcx)          /*                      limbs[1] += carry */
 	movq	%rbx, 48(%rcx)
 	movq	%rax, 56(%rcx)
-	movabsq	$0x1ffffffffffffff, %rax
-	andq	%rax, %r9               /*                      limb, carry = (column + carry).split(width) */
+	movabsq	$0x1ffffffffffffff, %rax /* 0x1ffffffffffffff */
+	andq	%rax, %r9               /* (a4a4.lo..).low      limb, carry = (column + carry).split(width) */
 	movq	%r9, 64(%rcx)           /*                      limbs[1] += carry */
 	addq	$120, %rsp
 	.cfi_def_cfa_offset 56
@@ -1139,7 +1139,7 @@ LOCAL(square_n_loop3):
 	movq	%rax, %rdi              /* s0s0.lo */
 	movq	40(%rsp), %rax          /* s5x2 */
 	movq	%rdx, 48(%rsp)          /* spill s0s0.hi */
-	mulq	%r14                    /* s5x2s4x2.hi */
+	mulq	%r14                    /* rdx=s5x2s4x2.hi rax=s5x2s4x2.lo */
 	addq	%rax, %rdi              /* s0s0.lo.. */
 	adcq	48(%rsp), %rdx          /* s0s0.hi.. */
 	movq	%r13, %rax              /* s1 */
@@ -1148,7 +1148,7 @@ LOCAL(square_n_loop3):
 	movq	%rax, 56(%rsp)          /* spill s1s0x2.lo */
 	movq	40(%rsp), %rax          /* s5x2 */
 	movq	%rdx, 64(%rsp)          /* spill s1s0x2.hi */
-	mulq	%rbx                    /* s5x2s5.hi */
+	mulq	%rbx                    /* rdx=s5x2s5.hi rax=s5x2s5.lo */
 	addq	56(%rsp), %rax          /* s1s0x2.lo.. */
 	adcq	64(%rsp), %rdx          /* s1s0x2.hi.. */
 	movq	%rax, 56(%rsp)          /* spill s1s0x2.lo.. */
@@ -1158,7 +1158,7 @@ LOCAL(square_n_loop3):
 	movq	%rax, %r13              /* s1s1.lo */
 	movq	%r10, %rax              /* s2 */
 	movq	%rdx, 72(%rsp)          /* spill s1s1.hi */
-	mulq	%rcx                    /* s2s0x2.hi */
+	mulq	%rcx                    /* rdx=s2s0x2.hi rax=s2s0x2.lo */
 	addq	%rax, %r13              /* s1s1.lo.. */
 	adcq	72(%rsp), %rdx          /* s1s1.hi.. */
 	movq	%r10, %rax              /* s2 */
@@ -1167,7 +1167,7 @@ LOCAL(square_n_loop3):
 	movq	%rax, 80(%rsp)          /* spill s2s1x2.lo */
 	movq	%r15, %rax              /* s3 */
 	movq	%rdx, 88(%rsp)          /* spill s2s1x2.hi */
-	mulq	%rcx                    /* s3s0x2.hi */
+	mulq	%rcx                    /* rdx=s3s0x2.hi rax=s3s0x2.lo */
 	addq	80(%rsp), %rax          /* s2s1x2.lo.. */
 	adcq	88(%rsp), %rdx          /* s2s1x2.hi.. */
 	movq	%rax, 80(%rsp)          /* spill s2s1x2.lo.. */
@@ -1177,7 +1177,7 @@ LOCAL(square_n_loop3):
 	movq	%rax, %r10              /* s2s2.lo */
 	movq	%r15, %rax              /* s3 */
 	movq	%rdx, 96(%rsp)          /* spill s2s2.hi */
-	mulq	%rsi                    /* s3s1x2.hi */
+	mulq	%rsi                    /* rdx=s3s1x2.hi rax=s3s1x2.lo */
 	addq	%rax, %r10              /* s2s2.lo.. */
 	adcq	96(%rsp), %rdx          /* s2s2.hi.. */
 	movq	%r15, %rax              /* s3 */
@@ -1186,7 +1186,7 @@ LOCAL(square_n_loop3):
 	movq	%rax, 104(%rsp)         /* spill s3s2x2.lo */
 	movq	%r11, %rax              /* s4 */
 	movq	%rdx, 112(%rsp)         /* spill s3s2x2.hi */
-	mulq	%rsi                    /* s4s1x2.hi */
+	mulq	%rsi                    /* rdx=s4s1x2.hi rax=s4s1x2.lo */
 	addq	104(%rsp), %rax         /* s3s2x2.lo.. */
 	adcq	112(%rsp), %rdx         /* s3s2x2.hi.. */
 	movq	%rax, 104(%rsp)         /* spill s3s2x2.lo.. */
@@ -1196,12 +1196,12 @@ LOCAL(square_n_loop3):
 	movq	%rax, %r15              /* s3s3.lo */
 	movq	%r11, %rax              /* s4 */
 	movq	%rdx, 120(%rsp)         /* spill s3s3.hi */
-	mulq	%rbp                    /* s4s2x2.hi */
+	mulq	%rbp                    /* rdx=s4s2x2.hi rax=s4s2x2.lo */
 	addq	%rax, %r15              /* s3s3.lo.. */
 	adcq	120(%rsp), %rdx         /* s3s3.hi.. */
 	movq	%r11, %rax              /* s4 */
 	movq	%rdx, 120(%rsp)         /* spill s3s3.hi.. */
-	mulq	%rcx                    /* s4s0x2.hi */
+	mulq	%rcx                    /* rdx=s4s0x2.hi rax=s4s0x2.lo */
 	addq	%rax, %r10              /* s2s2.lo.. */
 	adcq	96(%rsp), %rdx          /* s2s2.hi.. */
 	movq	%r11, %rax              /* s4 */
@@ -1210,7 +1210,7 @@ LOCAL(square_n_loop3):
 	movq	%rax, 128(%rsp)         /* spill s4s3x2.lo */
 	movq	%rbx, %rax              /* s5 */
 	movq	%rdx, 136(%rsp)         /* spill s4s3x2.hi */
-	mulq	%rbp                    /* s5s2x2.hi */
+	mulq	%rbp                    /* rdx=s5s2x2.hi rax=s5s2x2.lo */
 	addq	128(%rsp), %rax         /* s4s3x2.lo.. */
 	adcq	136(%rsp), %rdx         /* s4s3x2.hi.. */
 	movq	%rax, 128(%rsp)         /* spill s4s3x2.lo.. */
@@ -1220,147 +1220,147 @@ LOCAL(square_n_loop3):
 	movq	%rax, %r11              /* s4s4.lo */
 	movq	%rbx, %rax              /* s5 */
 	movq	%rdx, 144(%rsp)         /* spill s4s4.hi */
-	mulq	%r12                    /* s5s3x2.hi */
+	mulq	%r12                    /* rdx=s5s3x2.hi rax=s5s3x2.lo */
 	addq	%rax, %r11              /* s4s4.lo.. */
 	adcq	144(%rsp), %rdx         /* s4s4.hi.. */
 	movq	%rbx, %rax              /* s5 */
 	movq	%rdx, 144(%rsp)         /* spill s4s4.hi.. */
-	mulq	%rcx                    /* s5s0x2.hi */
+	mulq	%rcx                    /* rdx=s5s0x2.hi rax=s5s0x2.lo */
 	addq	104(%rsp), %rax         /* s3s2x2.lo.. */
 	adcq	112(%rsp), %rdx         /* s3s2x2.hi.. */
 	movq	%rax, 104(%rsp)         /* spill s3s2x2.lo.. */
 	movq	%rbx, %rax              /* s5 */
 	movq	%rdx, 112(%rsp)         /* spill s3s2x2.hi.. */
-	mulq	%rsi                    /* s5s1x2.hi */
+	mulq	%rsi                    /* rdx=s5s1x2.hi rax=s5s1x2.lo */
 	addq	%rax, %r15              /* s3s3.lo.. */
 	movq	16(%rsp), %rax          /* s6 */
 	adcq	120(%rsp), %rdx         /* s3s3.hi.. */
 	movq	%rdx, %rbx              /* s3s3.hi.. */
-	mulq	%rcx                    /* s6s0x2.hi */
+	mulq	%rcx                    /* rdx=s6s0x2.hi rax=s6s0x2.lo */
 	addq	%rax, %r15              /* s3s3.lo.. */
-	movq	16(%rsp), %rax          /* reload s6 */
+	movq	16(%rsp), %rax          /* s6 */
 	adcq	%rdx, %rbx              /* s3s3.hi.. */
-	mulq	%rsi                    /* s6s1x2.hi */
+	mulq	%rsi                    /* rdx=s6s1x2.hi rax=s6s1x2.lo */
 	addq	128(%rsp), %rax         /* s4s3x2.lo.. */
 	adcq	136(%rsp), %rdx         /* s4s3x2.hi.. */
 	movq	%rax, 120(%rsp)         /* spill s4s3x2.lo.. */
 	movq	16(%rsp), %rax          /* s6 */
 	movq	%rdx, 128(%rsp)         /* spill s4s3x2.hi.. */
-	mulq	%rbp                    /* s6s2x2.hi */
+	mulq	%rbp                    /* rdx=s6s2x2.hi rax=s6s2x2.lo */
 	addq	%rax, %r11              /* s4s4.lo.. */
 	adcq	144(%rsp), %rdx         /* s4s4.hi.. */
 	movq	%r9, %rax               /* s6x2 */
 	movq	%rdx, 136(%rsp)         /* spill s4s4.hi.. */
-	mulq	%r12                    /* s6x2s3x2.hi */
+	mulq	%r12                    /* rdx=s6x2s3x2.hi rax=s6x2s3x2.lo */
 	addq	%rax, %rdi              /* s0s0.lo.. */
 	adcq	48(%rsp), %rdx          /* s0s0.hi.. */
 	movq	%r9, %rax               /* s6x2 */
 	movq	%rdx, 48(%rsp)          /* spill s0s0.hi.. */
-	mulq	%r14                    /* s6x2s4x2.hi */
+	mulq	%r14                    /* rdx=s6x2s4x2.hi rax=s6x2s4x2.lo */
 	addq	56(%rsp), %rax          /* s1s0x2.lo.. */
 	adcq	64(%rsp), %rdx          /* s1s0x2.hi.. */
 	movq	%rax, 56(%rsp)          /* spill s1s0x2.lo.. */
 	movq	40(%rsp), %rax          /* s5x2 */
 	movq	%rdx, 64(%rsp)          /* spill s1s0x2.hi.. */
-	mulq	%r9                     /* s6x2s5x2.hi */
+	mulq	%r9                     /* rdx=s6x2s5x2.hi rax=s6x2s5x2.lo */
 	addq	%rax, %r13              /* s1s1.lo.. */
 	movq	16(%rsp), %rax          /* s6 */
 	adcq	72(%rsp), %rdx          /* s1s1.hi.. */
 	movq	%rdx, 72(%rsp)          /* spill s1s1.hi.. */
-	mulq	%r9                     /* s6x2s6.hi */
+	mulq	%r9                     /* rdx=s6x2s6.hi rax=s6x2s6.lo */
 	addq	80(%rsp), %rax          /* s2s1x2.lo.. */
 	adcq	88(%rsp), %rdx          /* s2s1x2.hi.. */
 	movq	%rax, 16(%rsp)          /* spill s2s1x2.lo.. */
 	movq	24(%rsp), %rax          /* s7 */
 	movq	%rdx, 80(%rsp)          /* spill s2s1x2.hi.. */
-	mulq	%rcx                    /* s7s0x2.hi */
+	mulq	%rcx                    /* rdx=s7s0x2.hi rax=s7s0x2.lo */
 	addq	120(%rsp), %rax         /* s4s3x2.lo.. */
 	adcq	128(%rsp), %rdx         /* s4s3x2.hi.. */
 	movq	%rax, 88(%rsp)          /* spill s4s3x2.lo.. */
 	movq	24(%rsp), %rax          /* s7 */
 	movq	%rdx, 120(%rsp)         /* spill s4s3x2.hi.. */
-	mulq	%rsi                    /* s7s1x2.hi */
+	mulq	%rsi                    /* rdx=s7s1x2.hi rax=s7s1x2.lo */
 	addq	%rax, %r11              /* s4s4.lo.. */
 	movq	32(%rsp), %rax          /* s7x2 */
 	adcq	136(%rsp), %rdx         /* s4s4.hi.. */
 	movq	%rdx, 128(%rsp)         /* spill s4s4.hi.. */
-	mulq	%rbp                    /* s7x2s2x2.hi */
+	mulq	%rbp                    /* rdx=s7x2s2x2.hi rax=s7x2s2x2.lo */
 	addq	%rax, %rdi              /* s0s0.lo.. */
 	movq	32(%rsp), %rax          /* s7x2 */
 	adcq	48(%rsp), %rdx          /* s0s0.hi.. */
 	movq	%rdx, 48(%rsp)          /* spill s0s0.hi.. */
-	mulq	%r12                    /* s7x2s3x2.hi */
+	mulq	%r12                    /* rdx=s7x2s3x2.hi rax=s7x2s3x2.lo */
 	addq	56(%rsp), %rax          /* s1s0x2.lo.. */
 	adcq	64(%rsp), %rdx          /* s1s0x2.hi.. */
 	movq	%rax, 56(%rsp)          /* spill s1s0x2.lo.. */
 	movq	32(%rsp), %rax          /* s7x2 */
 	movq	%rdx, 64(%rsp)          /* spill s1s0x2.hi.. */
-	mulq	%r14                    /* s7x2s4x2.hi */
+	mulq	%r14                    /* rdx=s7x2s4x2.hi rax=s7x2s4x2.lo */
 	addq	%rax, %r13              /* s1s1.lo.. */
 	movq	32(%rsp), %rax          /* s7x2 */
 	adcq	72(%rsp), %rdx          /* s1s1.hi.. */
 	movq	%rdx, 72(%rsp)          /* spill s1s1.hi.. */
-	mulq	40(%rsp)                /* s7x2s5x2.hi */
+	mulq	40(%rsp)                /* rdx=s7x2s5x2.hi rax=s7x2s5x2.lo */
 	addq	16(%rsp), %rax          /* s2s1x2.lo.. */
 	adcq	80(%rsp), %rdx          /* s2s1x2.hi.. */
 	movq	%rax, 16(%rsp)          /* spill s2s1x2.lo.. */
 	movq	32(%rsp), %rax          /* s7x2 */
 	movq	%rdx, 80(%rsp)          /* spill s2s1x2.hi.. */
-	mulq	%r9                     /* s7x2s6x2.hi */
+	mulq	%r9                     /* rdx=s7x2s6x2.hi rax=s7x2s6x2.lo */
 	addq	%rax, %r10              /* s2s2.lo.. */
 	movq	24(%rsp), %rax          /* s7 */
 	adcq	96(%rsp), %rdx          /* s2s2.hi.. */
 	movq	%rdx, 96(%rsp)          /* spill s2s2.hi.. */
-	mulq	32(%rsp)                /* s7x2s7.hi */
+	mulq	32(%rsp)                /* rdx=s7x2s7.hi rax=s7x2s7.lo */
 	addq	104(%rsp), %rax         /* s3s2x2.lo.. */
 	adcq	112(%rsp), %rdx         /* s3s2x2.hi.. */
 	movq	%rax, 24(%rsp)          /* spill s3s2x2.lo.. */
 	movq	%rcx, %rax              /* s0x2 */
 	movq	%rdx, 104(%rsp)         /* spill s3s2x2.hi.. */
-	mulq	%r8                     /* s8s0x2.hi */
+	mulq	%r8                     /* rdx=s8s0x2.hi rax=s8s0x2.lo */
 	addq	%rax, %r11              /* s4s4.lo.. */
 	adcq	128(%rsp), %rdx         /* s4s4.hi.. */
 	leaq	(%r8,%r8,1), %rcx       /* s8x2 */
 	movq	%rsi, %rax              /* s1x2 */
 	movq	%rdx, 112(%rsp)         /* spill s4s4.hi.. */
-	mulq	%rcx                    /* s8x2s1x2.hi */
+	mulq	%rcx                    /* rdx=s8x2s1x2.hi rax=s8x2s1x2.lo */
 	addq	%rax, %rdi              /* s0s0.lo.. */
 	adcq	48(%rsp), %rdx          /* s0s0.hi.. */
 	movq	%rbp, %rax              /* s2x2 */
 	movq	%rdx, %rsi              /* s0s0.hi.. */
-	mulq	%rcx                    /* s8x2s2x2.hi */
+	mulq	%rcx                    /* rdx=s8x2s2x2.hi rax=s8x2s2x2.lo */
 	addq	56(%rsp), %rax          /* s1s0x2.lo.. */
 	adcq	64(%rsp), %rdx          /* s1s0x2.hi.. */
 	movq	%rax, %rbp              /* s1s0x2.lo.. */
 	movq	%r12, %rax              /* s3x2 */
 	movq	%rdx, 48(%rsp)          /* spill s1s0x2.hi.. */
-	mulq	%rcx                    /* s8x2s3x2.hi */
+	mulq	%rcx                    /* rdx=s8x2s3x2.hi rax=s8x2s3x2.lo */
 	addq	%rax, %r13              /* s1s1.lo.. */
 	adcq	72(%rsp), %rdx          /* s1s1.hi.. */
 	movq	%r14, %rax              /* s4x2 */
 	movq	%rdx, %r12              /* s1s1.hi.. */
-	mulq	%rcx                    /* s8x2s4x2.hi */
+	mulq	%rcx                    /* rdx=s8x2s4x2.hi rax=s8x2s4x2.lo */
 	addq	16(%rsp), %rax          /* s2s1x2.lo.. */
 	adcq	80(%rsp), %rdx          /* s2s1x2.hi.. */
 	movq	%rax, %r14              /* s2s1x2.lo.. */
 	movq	40(%rsp), %rax          /* s5x2 */
 	movq	%rdx, 16(%rsp)          /* spill s2s1x2.hi.. */
-	mulq	%rcx                    /* s8x2s5x2.hi */
+	mulq	%rcx                    /* rdx=s8x2s5x2.hi rax=s8x2s5x2.lo */
 	addq	%rax, %r10              /* s2s2.lo.. */
 	adcq	96(%rsp), %rdx          /* s2s2.hi.. */
 	movq	%r9, %rax               /* s6x2 */
 	movq	%rdx, 40(%rsp)          /* spill s2s2.hi.. */
-	mulq	%rcx                    /* s8x2s6x2.hi */
+	mulq	%rcx                    /* rdx=s8x2s6x2.hi rax=s8x2s6x2.lo */
 	addq	24(%rsp), %rax          /* s3s2x2.lo.. */
 	adcq	104(%rsp), %rdx         /* s3s2x2.hi.. */
 	movq	%rax, %r9               /* s3s2x2.lo.. */
 	movq	32(%rsp), %rax          /* s7x2 */
 	movq	%rdx, 24(%rsp)          /* spill s3s2x2.hi.. */
-	mulq	%rcx                    /* s8x2s7x2.hi */
+	mulq	%rcx                    /* rdx=s8x2s7x2.hi rax=s8x2s7x2.lo */
 	addq	%rax, %r15              /* s3s3.lo.. */
 	adcq	%rdx, %rbx              /* s3s3.hi.. */
 	movq	%rcx, %rax              /* s8x2 */
-	mulq	%r8                     /* s8x2s8.hi */
+	mulq	%r8                     /* rdx=s8x2s8.hi rax=s8x2s8.lo */
 	addq	88(%rsp), %rax          /* s4s3x2.lo.. */
 	adcq	120(%rsp), %rdx         /* s4s3x2.hi.. */
 	movq	%rsi, %r8               /* s0s0.hi.. */
@@ -1407,11 +1407,11 @@ LOCAL(square_n_loop3):
 	shldq	$7, %r8, %r11           /* (s4s4.lo..).high */
 	shrq	$57, %rdx               /* (s4s4.hi..).high */
 	movabsq	$0x3ffffffffffffff, %rcx /* 0x3ffffffffffffff */
-	andq	%rcx, %rdi
+	andq	%rcx, %rdi              /* (s0s0.lo..).low */
 	addq	%r11, %rdi              /* (s0s0.lo..).low..    limbs[0], carry = (limbs[0] + carry).split(58) */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* (s4s4.hi..).high.. */
 	shldq	$6, %rdi, %rdx          /* ((s0s0.lo..).low..).high */
-	andq	%rcx, %rbp              /*                      limb, carry = (column + carry).split(width) */
+	andq	%rcx, %rbp              /* (s1s0x2.lo..).low    limb, carry = (column + carry).split(width) */
 	addq	%rdx, %rbp              /* (s1s0x2.lo..).low..  limbs[1] += carry */
 	andq	%rcx, %r13              /* (s1s1.lo..).low      limb, carry = (column + carry).split(width) */
 	andq	%rcx, %r14              /* (s2s1x2.lo..).low */
@@ -1441,32 +1441,32 @@ LOCAL(square_n_none):
 	shrq	$58, %rbx               /* a[6].high */
 	shrq	$58, %rbp               /* a[7].high */
 	shrq	$57, %r12               /* a[8].high */
-	movabsq	$0x3ffffffffffffff, %rdx
-	andq	(%rsi), %rdx
+	movabsq	$0x3ffffffffffffff, %rdx /* 0x3ffffffffffffff */
+	andq	(%rsi), %rdx            /* a[0].low */
 	addq	%r12, %rdx              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r13
-	andq	8(%rsi), %r13           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r13 /* 0x3ffffffffffffff */
+	andq	8(%rsi), %r13           /* a[1].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rax, %r13              /* a[1].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r12
-	andq	16(%rsi), %r12          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r12 /* 0x3ffffffffffffff */
+	andq	16(%rsi), %r12          /* a[2].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r12, %r10              /* a[2].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r15
-	andq	24(%rsi), %r15          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r15 /* 0x3ffffffffffffff */
+	andq	24(%rsi), %r15          /* a[3].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r11, %r15              /* a[3].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r11
-	andq	32(%rsi), %r11          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r11 /* 0x3ffffffffffffff */
+	andq	32(%rsi), %r11          /* a[4].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r9, %r11               /* a[4].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r12
-	andq	40(%rsi), %r12          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r12 /* 0x3ffffffffffffff */
+	andq	40(%rsi), %r12          /* a[5].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r8, %r12               /* a[5].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r9
-	andq	48(%rsi), %r9           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r9 /* 0x3ffffffffffffff */
+	andq	48(%rsi), %r9           /* a[6].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rcx, %r9               /* a[6].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %rax
-	andq	56(%rsi), %rax          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %rax /* 0x3ffffffffffffff */
+	andq	56(%rsi), %rax          /* a[7].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rbx, %rax              /* a[7].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x1ffffffffffffff, %r8
-	andq	64(%rsi), %r8           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x1ffffffffffffff, %r8 /* 0x1ffffffffffffff */
+	andq	64(%rsi), %r8           /* a[8].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rbp, %r8               /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	movq	%rdx, %rdi              /* a[0].low.. */
 	movq	%r12, %rbx              /* a[5].low.. */
@@ -1542,60 +1542,60 @@ SYMBOL(p521_9x58_mul_small):
 	.cfi_offset %r14, -48
 	movq	(%rsi), %rax            /* a[0] */
 	movq	%rdx, %r10              /* c */
-	mulq	%rdx                    /* ca0.lo               return rippled([c * limb for limb in a]) */
+	mulq	%rdx                    /* rdx=ca0.hi rax=ca0.lo return rippled([c * limb for limb in a]) */
 	shldq	$6, %rax, %rdx          /* ca0.lo.high          limb, carry = (column + carry).split(width) */
-	movabsq	$0x3ffffffffffffff, %r11
+	movabsq	$0x3ffffffffffffff, %r11 /* 0x3ffffffffffffff */
 	andq	%rax, %r11              /* ca0.lo.low */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, %r9               /* ca0.lo.high */
-	mulq	%r10                    /* ca1.hi */
+	mulq	%r10                    /* rdx=ca1.hi rax=ca1.lo */
 	addq	%rax, %r9               /* ca0.lo.high.. */
 	movq	16(%rsi), %rax          /* a[2] */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* ca1.hi.. */
 	shldq	$6, %r9, %rdx           /* (ca0.lo.high..).high */
 	movq	%rdx, %r8               /* (ca0.lo.high..).high */
-	mulq	%r10                    /* ca2.hi */
+	mulq	%r10                    /* rdx=ca2.hi rax=ca2.lo */
 	addq	%rax, %r8               /* (ca0.lo.high..).high.. */
 	movq	24(%rsi), %rax          /* a[3] */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* ca2.hi.. */
 	shldq	$6, %r8, %rdx           /* ((ca0.lo.high..).high..).high */
 	movq	%rdx, %rcx              /* ((ca0.lo.high..).high..).high */
-	mulq	%r10                    /* ca3.hi */
+	mulq	%r10                    /* rdx=ca3.hi rax=ca3.lo */
 	addq	%rax, %rcx              /* ((ca0.lo.high..).high..).high.. */
 	movq	32(%rsi), %rax          /* a[4] */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* ca3.hi.. */
 	shldq	$6, %rcx, %rdx          /* (((ca0.lo.high..).high..).high..).high */
 	movq	%rdx, %rbx              /* (((ca0.lo.high..).high..).high..).high */
-	mulq	%r10                    /* ca4.hi */
+	mulq	%r10                    /* rdx=ca4.hi rax=ca4.lo */
 	addq	%rax, %rbx              /* (((ca0.lo.high..).high..).high..).high.. */
 	movq	40(%rsi), %rax          /* a[5] */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* ca4.hi.. */
 	shldq	$6, %rbx, %rdx          /* ((((ca0.lo.high..).high..).high..).high..).high */
 	movq	%rdx, %rbp              /* ((((ca0.lo.high..).high..).high..).high..).high */
-	mulq	%r10                    /* ca5.hi */
+	mulq	%r10                    /* rdx=ca5.hi rax=ca5.lo */
 	addq	%rax, %rbp              /* ((((ca0.lo.high..).high..).high..).high..).high.. */
 	movq	48(%rsi), %rax          /* a[6] */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* ca5.hi.. */
 	shldq	$6, %rbp, %rdx          /* (((((ca0.lo.high..).high..).high..).high..).high..).high */
 	movq	%rdx, %r12              /* (((((ca0.lo.high..).high..).high..).high..).high..).high */
-	mulq	%r10                    /* ca6.hi */
+	mulq	%r10                    /* rdx=ca6.hi rax=ca6.lo */
 	addq	%rax, %r12              /* (((((ca0.lo.high..).high..).high..).high..).high..).high.. */
 	movq	56(%rsi), %rax          /* a[7] */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* ca6.hi.. */
 	shldq	$6, %r12, %rdx          /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).high */
 	movq	%rdx, %r13              /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).high */
-	mulq	%r10                    /* ca7.hi */
+	mulq	%r10                    /* rdx=ca7.hi rax=ca7.lo */
 	addq	%rax, %r13              /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).high.. */
 	movq	64(%rsi), %rax          /* a[8] */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* ca7.hi.. */
 	shldq	$6, %r13, %rdx          /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high */
 	movq	%rdx, %r14              /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high */
-	mulq	%r10                    /* ca8.hi */
+	mulq	%r10                    /* rdx=ca8.hi rax=ca8.lo */
 	addq	%rax, %r14              /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high.. */
 	adcq	$0, %rdx                /* ca8.hi.. */
 	movabsq	$0x3ffffffffffffff, %rax /* 0x3ffffffffffffff */
 	andq	%rax, %r9               /* (ca0.lo.high..).low */
-	shldq	$7, %r14, %rdx
+	shldq	$7, %r14, %rdx          /* ((((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high..).high */
 	addq	%rdx, %r11              /* ca0.lo.low..         limbs[0], carry = (limbs[0] + carry).split(58) */
 	andq	%rax, %r8               /* ((ca0.lo.high..).high..).low limb, carry = (column + carry).split(width) */
 	movq	%r11, %r10              /* ca0.lo.low.. */
@@ -1615,8 +1615,8 @@ SYMBOL(p521_9x58_mul_small):
 	movq	%rbp, 40(%rdi)          /*                      limbs[1] += carry */
 	movq	%r12, 48(%rdi)
 	movq	%r13, 56(%rdi)
-	movabsq	$0x1ffffffffffffff, %rax
-	andq	%rax, %r14              /*                      limb, carry = (column + carry).split(width) */
+	movabsq	$0x1ffffffffffffff, %rax /* 0x1ffffffffffffff */
+	andq	%rax, %r14              /* ((((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high..).low limb, carry = (column + carry).split(width) */
 	movq	%r14, 64(%rdi)          /*                      limbs[1] += carry */
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
@@ -1735,29 +1735,29 @@ SYMBOL(p521_9x58_sub):
 	pushq	%r12                    /* save */
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
-	movabsq	$0x7fffffffffffffe, %rax
+	movabsq	$0x7fffffffffffffe, %rax /* 0x7fffffffffffffe */
 	addq	(%rsi), %rax            /* a[0]..               return [x + 2 * m - y for x, m, y in zip(a, modulus, b)] */
-	movabsq	$0x7fffffffffffffe, %r10
+	movabsq	$0x7fffffffffffffe, %r10 /* 0x7fffffffffffffe */
 	addq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x7fffffffffffffe, %r11
+	movabsq	$0x7fffffffffffffe, %r11 /* 0x7fffffffffffffe */
 	addq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x7fffffffffffffe, %r9
+	movabsq	$0x7fffffffffffffe, %r9 /* 0x7fffffffffffffe */
 	addq	24(%rsi), %r9           /* a[3].. */
 	subq	(%rdx), %rax            /* a[0].. */
 	subq	8(%rdx), %r10           /* a[1].. */
 	subq	16(%rdx), %r11          /* a[2].. */
 	subq	24(%rdx), %r9           /* a[3].. */
-	movabsq	$0x7fffffffffffffe, %r8
+	movabsq	$0x7fffffffffffffe, %r8 /* 0x7fffffffffffffe */
 	addq	32(%rsi), %r8           /* a[4].. */
-	movabsq	$0x7fffffffffffffe, %rcx
+	movabsq	$0x7fffffffffffffe, %rcx /* 0x7fffffffffffffe */
 	addq	40(%rsi), %rcx          /* a[5].. */
 	subq	32(%rdx), %r8           /* a[4].. */
 	subq	40(%rdx), %rcx          /* a[5].. */
-	movabsq	$0x7fffffffffffffe, %rbx
+	movabsq	$0x7fffffffffffffe, %rbx /* 0x7fffffffffffffe */
 	addq	48(%rsi), %rbx          /* a[6].. */
-	movabsq	$0x7fffffffffffffe, %rbp
+	movabsq	$0x7fffffffffffffe, %rbp /* 0x7fffffffffffffe */
 	addq	56(%rsi), %rbp          /* a[7].. */
-	movabsq	$0x3fffffffffffffe, %r12
+	movabsq	$0x3fffffffffffffe, %r12 /* 0x3fffffffffffffe */
 	addq	64(%rsi), %r12          /* a[8].. */
 	subq	48(%rdx), %rbx          /* a[6].. */
 	subq	56(%rdx), %rbp          /* a[7].. */
@@ -1810,23 +1810,23 @@ SYMBOL(p521_9x58_neg):
 	pushq	%rbp                    /* save */
 	.cfi_def_cfa_offset 24
 	.cfi_offset %rbp, -24
-	movabsq	$0x7fffffffffffffe, %rax
+	movabsq	$0x7fffffffffffffe, %rax /* 0x7fffffffffffffe */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * m - x for m, x in zip(modulus, a)] */
-	movabsq	$0x7fffffffffffffe, %r10
+	movabsq	$0x7fffffffffffffe, %r10 /* 0x7fffffffffffffe */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x7fffffffffffffe, %r11
+	movabsq	$0x7fffffffffffffe, %r11 /* 0x7fffffffffffffe */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x7fffffffffffffe, %r9
+	movabsq	$0x7fffffffffffffe, %r9 /* 0x7fffffffffffffe */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x7fffffffffffffe, %r8
+	movabsq	$0x7fffffffffffffe, %r8 /* 0x7fffffffffffffe */
 	subq	32(%rsi), %r8           /* a[4].. */
-	movabsq	$0x7fffffffffffffe, %rcx
+	movabsq	$0x7fffffffffffffe, %rcx /* 0x7fffffffffffffe */
 	subq	40(%rsi), %rcx          /* a[5].. */
-	movabsq	$0x7fffffffffffffe, %rdx
+	movabsq	$0x7fffffffffffffe, %rdx /* 0x7fffffffffffffe */
 	subq	48(%rsi), %rdx          /* a[6].. */
-	movabsq	$0x7fffffffffffffe, %rbx
+	movabsq	$0x7fffffffffffffe, %rbx /* 0x7fffffffffffffe */
 	subq	56(%rsi), %rbx          /* a[7].. */
-	movabsq	$0x3fffffffffffffe, %rbp
+	movabsq	$0x3fffffffffffffe, %rbp /* 0x3fffffffffffffe */
 	subq	64(%rsi), %rbp          /* a[8].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1893,32 +1893,32 @@ SYMBOL(p521_9x58_canon):
 	shrq	$58, %rdx               /* a[6].high */
 	shrq	$58, %rbx               /* a[7].high */
 	shrq	$57, %rbp               /* a[8].high */
-	movabsq	$0x3ffffffffffffff, %r12
-	andq	(%rsi), %r12
+	movabsq	$0x3ffffffffffffff, %r12 /* 0x3ffffffffffffff */
+	andq	(%rsi), %r12            /* a[0].low */
 	addq	%rbp, %r12              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %rbp
-	andq	8(%rsi), %rbp           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %rbp /* 0x3ffffffffffffff */
+	andq	8(%rsi), %rbp           /* a[1].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rax, %rbp              /* a[1].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %rax
-	andq	16(%rsi), %rax          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %rax /* 0x3ffffffffffffff */
+	andq	16(%rsi), %rax          /* a[2].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r10, %rax              /* a[2].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r10
-	andq	24(%rsi), %r10          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r10 /* 0x3ffffffffffffff */
+	andq	24(%rsi), %r10          /* a[3].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r11, %r10              /* a[3].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r11
-	andq	32(%rsi), %r11          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r11 /* 0x3ffffffffffffff */
+	andq	32(%rsi), %r11          /* a[4].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r9, %r11               /* a[4].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r9
-	andq	40(%rsi), %r9           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r9 /* 0x3ffffffffffffff */
+	andq	40(%rsi), %r9           /* a[5].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r8, %r9                /* a[5].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r8
-	andq	48(%rsi), %r8           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r8 /* 0x3ffffffffffffff */
+	andq	48(%rsi), %r8           /* a[6].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rcx, %r8               /* a[6].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %rcx
-	andq	56(%rsi), %rcx          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %rcx /* 0x3ffffffffffffff */
+	andq	56(%rsi), %rcx          /* a[7].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rdx, %rcx              /* a[7].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x1ffffffffffffff, %rdx
-	andq	64(%rsi), %rdx          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x1ffffffffffffff, %rdx /* 0x1ffffffffffffff */
+	andq	64(%rsi), %rdx          /* a[8].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rbx, %rdx              /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	movq	%rbp, %rsi              /* a[1].low.. */
 	shlq	$58, %rsi               /* a[1].low..<<         x = fe.element(carried(limbs)).value */
@@ -1979,7 +1979,7 @@ SYMBOL(p521_9x58_canon):
 	movq	%rdx, %rsi              /* (a[8].low..).high.. */
 	adcq	$0, %rsi                /* (a[8].low..).high.. */
 	movq	%rsi, %rbx              /* (a[8].low..).high.. */
-	shrq	$9, %rbx
+	shrq	$9, %rbx                /* ((a[8].low..).high..).high */
 	addq	%rbx, %r12              /* a[0].low..           return x + q - (q << 521) */
 	adcq	$0, %rbp                /* (a[1].low..).high.. */
 	adcq	$0, %rax                /* (a[2].low..).high.. */
@@ -1989,7 +1989,7 @@ SYMBOL(p521_9x58_canon):
 	adcq	$0, %r8                 /* (a[6].low..).high.. */
 	adcq	$0, %rcx                /* (a[7].low..).high.. */
 	adcq	$0, %rdx                /* (a[8].low..).high.. */
-	andq	$-512, %rsi
+	andq	$-512, %rsi             /* ((a[8].low..).high..).low */
 	subq	%rsi, %rdx              /* (a[8].low..).high.. */
 	movq	%rbp, %rsi              /* (a[1].low..).high.. */
 	shldq	$6, %r12, %rsi          /* (a[0].low..).high    def canon(a: full) -> canonical: */
@@ -2001,21 +2001,21 @@ SYMBOL(p521_9x58_canon):
 	shrdq	$22, %rcx, %r8          /* ((a[6].low..).high..).high */
 	shldq	$48, %rcx, %rdx         /* ((a[7].low..).high..).high */
 	movabsq	$0x3ffffffffffffff, %rcx /* 0x3ffffffffffffff */
-	andq	%rcx, %r12
+	andq	%rcx, %r12              /* (a[0].low..).low */
 	movq	%r12, (%rdi)
-	andq	%rcx, %rsi
+	andq	%rcx, %rsi              /* (a[0].low..).high.low */
 	movq	%rsi, 8(%rdi)
-	andq	%rcx, %rbp
+	andq	%rcx, %rbp              /* ((a[1].low..).high..).high.low */
 	movq	%rbp, 16(%rdi)
-	andq	%rcx, %rax
+	andq	%rcx, %rax              /* ((a[2].low..).high..).high.low */
 	movq	%rax, 24(%rdi)
-	andq	%rcx, %r10
+	andq	%rcx, %r10              /* ((a[3].low..).high..).high.low */
 	movq	%r10, 32(%rdi)
-	andq	%rcx, %r11
+	andq	%rcx, %r11              /* ((a[4].low..).high..).high.low */
 	movq	%r11, 40(%rdi)
-	andq	%rcx, %r9
+	andq	%rcx, %r9               /* ((a[5].low..).high..).high.low */
 	movq	%r9, 48(%rdi)
-	andq	%rcx, %r8
+	andq	%rcx, %r8               /* ((a[6].low..).high..).high.low */
 	movq	%r8, 56(%rdi)
 	movq	%rdx, 64(%rdi)
 	popq	%r12                    /* restore */
@@ -2077,32 +2077,32 @@ SYMBOL(p521_9x58_to_bytes):
 	shrq	$58, %rdx               /* a[6].high */
 	shrq	$58, %rbx               /* a[7].high */
 	shrq	$57, %rbp               /* a[8].high */
-	movabsq	$0x3ffffffffffffff, %r12
-	andq	(%rsi), %r12
+	movabsq	$0x3ffffffffffffff, %r12 /* 0x3ffffffffffffff */
+	andq	(%rsi), %r12            /* a[0].low */
 	addq	%rbp, %r12              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %rbp
-	andq	8(%rsi), %rbp           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %rbp /* 0x3ffffffffffffff */
+	andq	8(%rsi), %rbp           /* a[1].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rax, %rbp              /* a[1].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %rax
-	andq	16(%rsi), %rax          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %rax /* 0x3ffffffffffffff */
+	andq	16(%rsi), %rax          /* a[2].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r10, %rax              /* a[2].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r10
-	andq	24(%rsi), %r10          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r10 /* 0x3ffffffffffffff */
+	andq	24(%rsi), %r10          /* a[3].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r11, %r10              /* a[3].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r11
-	andq	32(%rsi), %r11          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r11 /* 0x3ffffffffffffff */
+	andq	32(%rsi), %r11          /* a[4].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r9, %r11               /* a[4].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r9
-	andq	40(%rsi), %r9           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r9 /* 0x3ffffffffffffff */
+	andq	40(%rsi), %r9           /* a[5].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r8, %r9                /* a[5].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r8
-	andq	48(%rsi), %r8           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r8 /* 0x3ffffffffffffff */
+	andq	48(%rsi), %r8           /* a[6].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rcx, %r8               /* a[6].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %rcx
-	andq	56(%rsi), %rcx          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %rcx /* 0x3ffffffffffffff */
+	andq	56(%rsi), %rcx          /* a[7].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rdx, %rcx              /* a[7].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x1ffffffffffffff, %rdx
-	andq	64(%rsi), %rdx          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x1ffffffffffffff, %rdx /* 0x1ffffffffffffff */
+	andq	64(%rsi), %rdx          /* a[8].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rbx, %rdx              /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	movq	%rbp, %rsi              /* a[1].low.. */
 	shlq	$58, %rsi               /* a[1].low..<<         x = fe.element(carried(limbs)).value */
@@ -2163,7 +2163,7 @@ SYMBOL(p521_9x58_to_bytes):
 	movq	%rdx, %rsi              /* (a[8].low..).high.. */
 	adcq	$0, %rsi                /* (a[8].low..).high.. */
 	movq	%rsi, %rbx              /* (a[8].low..).high.. */
-	shrq	$9, %rbx
+	shrq	$9, %rbx                /* ((a[8].low..).high..).high */
 	addq	%rbx, %r12              /* a[0].low..           return x + q - (q << 521) */
 	adcq	$0, %rbp                /* (a[1].low..).high.. */
 	adcq	$0, %rax                /* (a[2].low..).high.. */
@@ -2173,26 +2173,26 @@ SYMBOL(p521_9x58_to_bytes):
 	adcq	$0, %r8                 /* (a[6].low..).high.. */
 	adcq	$0, %rcx                /* (a[7].low..).high.. */
 	adcq	$0, %rdx                /* (a[8].low..).high.. */
-	andq	$-512, %rsi
-	subq	%rsi, %rdx
+	andq	$-512, %rsi             /* ((a[8].low..).high..).low */
+	subq	%rsi, %rdx              /* (a[8].low..).high.. */
 	shldq	$48, %rcx, %rdx         /* ((a[7].low..).high..).high */
-	bswapq	%r12
+	bswapq	%r12                    /* %v95 */
 	movq	%r12, 58(%rdi)
-	bswapq	%rbp
+	bswapq	%rbp                    /* %v96 */
 	movq	%rbp, 50(%rdi)
-	bswapq	%rax
+	bswapq	%rax                    /* %v97 */
 	movq	%rax, 42(%rdi)
-	bswapq	%r10
+	bswapq	%r10                    /* %v98 */
 	movq	%r10, 34(%rdi)
-	bswapq	%r11
+	bswapq	%r11                    /* %v99 */
 	movq	%r11, 26(%rdi)
-	bswapq	%r9
+	bswapq	%r9                     /* %v100 */
 	movq	%r9, 18(%rdi)
-	bswapq	%r8
+	bswapq	%r8                     /* %v101 */
 	movq	%r8, 10(%rdi)
-	bswapq	%rcx
+	bswapq	%rcx                    /* %v102 */
 	movq	%rcx, 2(%rdi)
-	bswapq	%rdx
+	bswapq	%rdx                    /* %v103 */
 	movq	%rdx, (%rdi)
 	popq	%r12                    /* restore */
 	.cfi_def_cfa_offset 24
@@ -2254,7 +2254,7 @@ SYMBOL(p521_9x58_from_bytes):
 	bswapq	%rdx                    /* s5 */
 	bswapq	%rbx                    /* s6 */
 	bswapq	%rax                    /* s7 */
-	bswapq	%rbp
+	bswapq	%rbp                    /* s8 */
 	shrq	$48, %rbp               /* s8 */
 	cmpq	$-1, %r10               /*                      beyond = s.value.at_least(P) */
 	movq	%r11, %rsi              /* s1 */
@@ -2286,11 +2286,11 @@ SYMBOL(p521_9x58_from_bytes):
 	cmovcq	%r12, %rbx              /* %v39 */
 	cmovcq	%r12, %rax              /* %v40 */
 	cmovcq	%r12, %rbp              /* %v41 */
-	movq	%r11, %r12
+	movq	%r11, %r12              /* %v34 */
 	shldq	$6, %r10, %r12          /* %v42 */
 	shrdq	$52, %r9, %r11          /* %v43 */
 	cmpq	$1, %rsi
-	movq	$0, %rsi
+	movq	$0, %rsi                /* start */
 	adcq	$0, %rsi                /* %v50 */
 	shrdq	$46, %r8, %r9           /* %v44 */
 	shrdq	$40, %rcx, %r8          /* %v45 */
@@ -2298,7 +2298,7 @@ SYMBOL(p521_9x58_from_bytes):
 	shrdq	$28, %rbx, %rdx         /* %v47 */
 	shrdq	$22, %rax, %rbx         /* %v48 */
 	shldq	$48, %rax, %rbp         /* %v49 */
-	movl	$1, %eax
+	movl	$1, %eax                /* 1 */
 	subq	%rsi, %rax              /* %v52 */
 	movabsq	$0x3ffffffffffffff, %rsi /* 0x3ffffffffffffff */
 	andq	%rsi, %r10              /* %v54 */
@@ -2657,32 +2657,32 @@ SYMBOL(p521_9x58_is_zero):
 	shrq	$58, %rdx               /* a[6].high */
 	shrq	$58, %rsi               /* a[7].high */
 	shrq	$57, %rbx               /* a[8].high */
-	movabsq	$0x3ffffffffffffff, %rbp
-	andq	(%rdi), %rbp
+	movabsq	$0x3ffffffffffffff, %rbp /* 0x3ffffffffffffff */
+	andq	(%rdi), %rbp            /* a[0].low */
 	addq	%rbx, %rbp              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %rbx
-	andq	8(%rdi), %rbx           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %rbx /* 0x3ffffffffffffff */
+	andq	8(%rdi), %rbx           /* a[1].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rax, %rbx              /* a[1].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %rax
-	andq	16(%rdi), %rax          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %rax /* 0x3ffffffffffffff */
+	andq	16(%rdi), %rax          /* a[2].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r10, %rax              /* a[2].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r10
-	andq	24(%rdi), %r10          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r10 /* 0x3ffffffffffffff */
+	andq	24(%rdi), %r10          /* a[3].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r11, %r10              /* a[3].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r11
-	andq	32(%rdi), %r11          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r11 /* 0x3ffffffffffffff */
+	andq	32(%rdi), %r11          /* a[4].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r9, %r11               /* a[4].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r9
-	andq	40(%rdi), %r9           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r9 /* 0x3ffffffffffffff */
+	andq	40(%rdi), %r9           /* a[5].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r8, %r9                /* a[5].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %r8
-	andq	48(%rdi), %r8           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %r8 /* 0x3ffffffffffffff */
+	andq	48(%rdi), %r8           /* a[6].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rcx, %r8               /* a[6].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x3ffffffffffffff, %rcx
-	andq	56(%rdi), %rcx          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x3ffffffffffffff, %rcx /* 0x3ffffffffffffff */
+	andq	56(%rdi), %rcx          /* a[7].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rdx, %rcx              /* a[7].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x1ffffffffffffff, %rdx
-	andq	64(%rdi), %rdx          /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	movabsq	$0x1ffffffffffffff, %rdx /* 0x1ffffffffffffff */
+	andq	64(%rdi), %rdx          /* a[8].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rsi, %rdx              /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	movq	%rbx, %rsi              /* a[1].low.. */
 	shlq	$58, %rsi               /* a[1].low..<<         x = fe.element(carried(limbs)).value */
@@ -2743,7 +2743,7 @@ SYMBOL(p521_9x58_is_zero):
 	movq	%rdx, %rsi              /* (a[8].low..).high.. */
 	adcq	$0, %rsi                /* (a[8].low..).high.. */
 	movq	%rsi, %rdi              /* (a[8].low..).high.. */
-	shrq	$9, %rdi
+	shrq	$9, %rdi                /* ((a[8].low..).high..).high */
 	addq	%rdi, %rbp              /* a[0].low..           return x + q - (q << 521) */
 	adcq	$0, %rbx                /* (a[1].low..).high.. */
 	adcq	$0, %rax                /* (a[2].low..).high.. */
@@ -2753,18 +2753,18 @@ SYMBOL(p521_9x58_is_zero):
 	adcq	$0, %r8                 /* (a[6].low..).high.. */
 	adcq	$0, %rcx                /* (a[7].low..).high.. */
 	adcq	$0, %rdx                /* (a[8].low..).high.. */
-	andq	$-512, %rsi
+	andq	$-512, %rsi             /* ((a[8].low..).high..).low */
 	subq	%rsi, %rdx              /* (a[8].low..).high.. */
-	orq	%rbx, %rbp              /*                      return reduced(a).is_zero() */
-	orq	%rax, %rbp
-	orq	%r10, %rbp
-	orq	%r11, %rbp
-	orq	%r9, %rbp
-	orq	%r8, %rbp
-	orq	%rcx, %rbp
-	orq	%rdx, %rbp
+	orq	%rbx, %rbp              /* a[0].low..           return reduced(a).is_zero() */
+	orq	%rax, %rbp              /* a[0].low.. */
+	orq	%r10, %rbp              /* a[0].low.. */
+	orq	%r11, %rbp              /* a[0].low.. */
+	orq	%r9, %rbp               /* a[0].low.. */
+	orq	%r8, %rbp               /* a[0].low.. */
+	orq	%rcx, %rbp              /* a[0].low.. */
+	orq	%rdx, %rbp              /* a[0].low.. */
 	negq	%rbp
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v102 */
 	popq	%rbp                    /* restore */
 	.cfi_def_cfa_offset 16
@@ -2806,29 +2806,29 @@ SYMBOL(p521_9x58_equal):
 	.cfi_offset %r12, -32
 	subq	$40, %rsp               /* slots */
 	.cfi_def_cfa_offset 72
-	movabsq	$0xffffffffffffffc, %r10
+	movabsq	$0xffffffffffffffc, %r10 /* 0xffffffffffffffc */
 	addq	(%rdi), %r10            /* a[0]..               return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
-	movabsq	$0xffffffffffffffc, %rax
+	movabsq	$0xffffffffffffffc, %rax /* 0xffffffffffffffc */
 	addq	8(%rdi), %rax           /* a[1].. */
-	movabsq	$0xffffffffffffffc, %r11
+	movabsq	$0xffffffffffffffc, %r11 /* 0xffffffffffffffc */
 	addq	16(%rdi), %r11          /* a[2].. */
-	movabsq	$0xffffffffffffffc, %r9
+	movabsq	$0xffffffffffffffc, %r9 /* 0xffffffffffffffc */
 	addq	24(%rdi), %r9           /* a[3].. */
 	subq	(%rsi), %r10            /* a[0].. */
 	subq	8(%rsi), %rax           /* a[1].. */
 	subq	16(%rsi), %r11          /* a[2].. */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0xffffffffffffffc, %r8
+	movabsq	$0xffffffffffffffc, %r8 /* 0xffffffffffffffc */
 	addq	32(%rdi), %r8           /* a[4].. */
-	movabsq	$0xffffffffffffffc, %rcx
+	movabsq	$0xffffffffffffffc, %rcx /* 0xffffffffffffffc */
 	addq	40(%rdi), %rcx          /* a[5].. */
 	subq	32(%rsi), %r8           /* a[4].. */
 	subq	40(%rsi), %rcx          /* a[5].. */
-	movabsq	$0xffffffffffffffc, %rdx
+	movabsq	$0xffffffffffffffc, %rdx /* 0xffffffffffffffc */
 	addq	48(%rdi), %rdx          /* a[6].. */
-	movabsq	$0xffffffffffffffc, %rbx
+	movabsq	$0xffffffffffffffc, %rbx /* 0xffffffffffffffc */
 	addq	56(%rdi), %rbx          /* a[7].. */
-	movabsq	$0x7fffffffffffffc, %rbp
+	movabsq	$0x7fffffffffffffc, %rbp /* 0x7fffffffffffffc */
 	addq	64(%rdi), %rbp          /* a[8].. */
 	movq	%r10, %rdi              /* a[0].. */
 	shrq	$58, %rdi               /* (a[0]..).high        low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
@@ -2860,20 +2860,20 @@ SYMBOL(p521_9x58_equal):
 	shrq	$58, %rdi               /* (a[7]..).high */
 	addq	%rsi, %r11              /* (a[2]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	movq	%rbp, %rsi              /* a[8].. */
-	shrq	$57, %rsi               /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	shrq	$57, %rsi               /* (a[8]..).high        low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%rsi, %r10              /* (a[0]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
-	andq	8(%rsp), %r12           /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	andq	8(%rsp), %r12           /* (a[3]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	(%rsp), %r12            /* (a[3]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
 	movabsq	$0x3ffffffffffffff, %rsi /* 0x3ffffffffffffff */
-	andq	%rsi, %r8               /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	andq	%rsi, %r8               /* (a[4]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	16(%rsp), %r8           /* (a[4]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rsi, %rcx              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	andq	%rsi, %rcx              /* (a[5]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	24(%rsp), %rcx          /* (a[5]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rsi, %rdx              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	andq	%rsi, %rdx              /* (a[6]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	%r9, %rdx               /* (a[6]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
-	andq	%rsi, %rbx              /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	andq	%rsi, %rbx              /* (a[7]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	addq	32(%rsp), %rbx          /* (a[7]..).low..       return [low[k] + high[k - 1] for k in range(9)] */
-	movabsq	$0x1ffffffffffffff, %r9
+	movabsq	$0x1ffffffffffffff, %r9 /* 0x1ffffffffffffff */
 	andq	%r9, %rbp               /* (a[8]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	movq	%rax, %r9               /* (a[1]..).low.. */
 	shlq	$58, %r9                /* (a[1]..).low..<<     x = fe.element(carried(limbs)).value */
@@ -2935,7 +2935,7 @@ SYMBOL(p521_9x58_equal):
 	movq	%rbp, %r9               /* ((a[8]..).low..).high.. */
 	adcq	$0, %r9                 /* ((a[8]..).low..).high.. */
 	movq	%r9, %rsi               /* ((a[8]..).low..).high.. */
-	shrq	$9, %rsi
+	shrq	$9, %rsi                /* (((a[8]..).low..).high..).high */
 	addq	%rsi, %r10              /* (a[0]..).low..       return x + q - (q << 521) */
 	adcq	$0, %rax                /* ((a[1]..).low..).high.. */
 	adcq	$0, %r11                /* ((a[2]..).low..).high.. */
@@ -2948,14 +2948,14 @@ SYMBOL(p521_9x58_equal):
 	andq	$-512, %r9              /* (((a[8]..).low..).high..).low */
 	orq	%rax, %r10              /* (a[0]..).low..       return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
 	subq	%r9, %rbp               /* ((a[8]..).low..).high.. return x + q - (q << 521) */
-	orq	%r11, %r10              /*                      return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
+	orq	%r11, %r10              /* (a[0]..).low..       return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
 	orq	%r12, %r10              /* (a[0]..).low.. */
 	movq	$1, %rax                /* start */
-	orq	%r8, %r10
-	orq	%rcx, %r10
-	orq	%rdx, %r10
-	orq	%rbx, %r10
-	orq	%rbp, %r10
+	orq	%r8, %r10               /* (a[0]..).low.. */
+	orq	%rcx, %r10              /* (a[0]..).low.. */
+	orq	%rdx, %r10              /* (a[0]..).low.. */
+	orq	%rbx, %r10              /* (a[0]..).low.. */
+	orq	%rbp, %r10              /* (a[0]..).low.. */
 	negq	%r10
 	sbbq	$0, %rax                /* %v132 */
 	addq	$40, %rsp

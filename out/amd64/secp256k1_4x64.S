@@ -87,82 +87,82 @@ SYMBOL(secp256k1_4x64_mul):
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
 	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo low, high = (a * b).split(256) */
-	mulxq	8(%rax), %r8, %r9       /* a[0]*b[1].hi */
+	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo */
 	addq	%r10, %r8               /* a[0]*b[1].lo.. */
-	mulxq	16(%rax), %rcx, %r10    /* a[0]*b[2].hi */
+	mulxq	16(%rax), %rcx, %r10    /* r10=a[0]*b[2].hi rcx=a[0]*b[2].lo */
 	adcq	%r9, %rcx               /* a[0]*b[2].lo.. */
-	mulxq	24(%rax), %rbx, %r9     /* a[0]*b[3].hi */
+	mulxq	24(%rax), %rbx, %r9     /* r9=a[0]*b[3].hi rbx=a[0]*b[3].lo */
 	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%r10, %rbx              /* a[0]*b[3].lo.. */
 	adcq	$0, %r9                 /* a[0]*b[3].hi.. */
 	mulxq	(%rax), %rbp, %r10      /* r10=a[1]*b[0].hi rbp=a[1]*b[0].lo */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%rbp, %r8               /* a[0]*b[1].lo.. */
-	mulxq	8(%rax), %r13, %rbp     /* a[1]*b[1].hi */
-	adcxq	%r13, %rcx
+	mulxq	8(%rax), %r13, %rbp     /* rbp=a[1]*b[1].hi r13=a[1]*b[1].lo */
+	adcxq	%r13, %rcx              /* a[0]*b[2].lo.. */
 	adoxq	%r10, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	16(%rax), %r13, %r10    /* a[1]*b[2].hi */
-	adcxq	%r13, %rbx
+	mulxq	16(%rax), %r13, %r10    /* r10=a[1]*b[2].hi r13=a[1]*b[2].lo */
+	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
 	adoxq	%rbp, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	24(%rax), %rdx, %rbp    /* a[1]*b[3].hi */
-	adcxq	%rdx, %r9
+	mulxq	24(%rax), %rdx, %rbp    /* rbp=a[1]*b[3].hi rdx=a[1]*b[3].lo */
+	adcxq	%rdx, %r9               /* a[0]*b[3].hi.. */
 	movq	16(%rsi), %rdx          /* a[2] */
 	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
-	adcxq	%r12, %rbp
+	adcxq	%r12, %rbp              /* a[1]*b[3].hi.. */
 	adoxq	%r12, %rbp              /* a[1]*b[3].hi.. */
 	mulxq	(%rax), %r12, %r10      /* r10=a[2]*b[0].hi r12=a[2]*b[0].lo */
 	xorl	%r13d, %r13d            /* 0 */
 	adcxq	%r12, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	8(%rax), %r14, %r12     /* a[2]*b[1].hi */
-	adcxq	%r14, %rbx
+	mulxq	8(%rax), %r14, %r12     /* r12=a[2]*b[1].hi r14=a[2]*b[1].lo */
+	adcxq	%r14, %rbx              /* a[0]*b[3].lo.. */
 	adoxq	%r10, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	16(%rax), %r14, %r10    /* a[2]*b[2].hi */
-	adcxq	%r14, %r9
+	mulxq	16(%rax), %r14, %r10    /* r10=a[2]*b[2].hi r14=a[2]*b[2].lo */
+	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
 	adoxq	%r12, %r9               /* a[0]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r12    /* a[2]*b[3].hi */
-	adcxq	%rdx, %rbp
+	mulxq	24(%rax), %rdx, %r12    /* r12=a[2]*b[3].hi rdx=a[2]*b[3].lo */
+	adcxq	%rdx, %rbp              /* a[1]*b[3].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
 	adoxq	%r10, %rbp              /* a[1]*b[3].hi.. */
-	adcxq	%r13, %r12
+	adcxq	%r13, %r12              /* a[2]*b[3].hi.. */
 	adoxq	%r13, %r12              /* a[2]*b[3].hi.. */
 	mulxq	(%rax), %r13, %r10      /* r10=a[3]*b[0].hi r13=a[3]*b[0].lo */
 	xorl	%esi, %esi              /* 0 */
 	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	8(%rax), %r14, %r13     /* a[3]*b[1].hi */
-	adcxq	%r14, %r9
+	mulxq	8(%rax), %r14, %r13     /* r13=a[3]*b[1].hi r14=a[3]*b[1].lo */
+	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
 	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
-	mulxq	16(%rax), %r14, %r10    /* a[3]*b[2].hi */
-	adcxq	%r14, %rbp
+	mulxq	16(%rax), %r14, %r10    /* r10=a[3]*b[2].hi r14=a[3]*b[2].lo */
+	adcxq	%r14, %rbp              /* a[1]*b[3].hi.. */
 	adoxq	%r13, %rbp              /* a[1]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r13    /* a[3]*b[3].hi */
-	adcxq	%rdx, %r12
+	mulxq	24(%rax), %rdx, %r13    /* r13=a[3]*b[3].hi rdx=a[3]*b[3].lo */
+	adcxq	%rdx, %r12              /* a[2]*b[3].hi.. */
 	adoxq	%r10, %r12              /* a[2]*b[3].hi.. */
-	adcxq	%rsi, %r13
+	adcxq	%rsi, %r13              /* a[3]*b[3].hi.. */
 	adoxq	%rsi, %r13              /* a[3]*b[3].hi.. */
 	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
 	mulxq	%r9, %r10, %rax         /* rax=a[0]*b[3].hi...hi r10=a[0]*b[3].hi...lo return finish(low + EXCESS * high) */
 	xorl	%r9d, %r9d              /* 0 */
 	adcxq	%r10, %r11              /* a[0]*b[0].lo.. */
-	mulxq	%rbp, %rsi, %r10        /* a[1]*b[3].hi...hi */
-	adcxq	%rsi, %r8
+	mulxq	%rbp, %rsi, %r10        /* r10=a[1]*b[3].hi...hi rsi=a[1]*b[3].hi...lo */
+	adcxq	%rsi, %r8               /* a[0]*b[1].lo.. */
 	adoxq	%rax, %r8               /* a[0]*b[1].lo.. */
-	mulxq	%r12, %rsi, %rax        /* a[2]*b[3].hi...hi */
-	adcxq	%rsi, %rcx
+	mulxq	%r12, %rsi, %rax        /* rax=a[2]*b[3].hi...hi rsi=a[2]*b[3].hi...lo */
+	adcxq	%rsi, %rcx              /* a[0]*b[2].lo.. */
 	adoxq	%r10, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	%r13, %rsi, %r10        /* a[3]*b[3].hi...hi */
-	adcxq	%rsi, %rbx
+	mulxq	%r13, %rsi, %r10        /* r10=a[3]*b[3].hi...hi rsi=a[3]*b[3].hi...lo */
+	adcxq	%rsi, %rbx              /* a[0]*b[3].lo.. */
 	adoxq	%rax, %rbx              /* a[0]*b[3].lo.. */
-	adcxq	%r9, %r10
-	adoxq	%r9, %r10
-	addq	$1, %r10                /*                      more, carry = (rest + EXCESS * (q + 1)).split(256) */
-	mulxq	%r10, %r10, %rax        /* .hi */
+	adcxq	%r9, %r10               /* a[3]*b[3].hi...hi.. */
+	adoxq	%r9, %r10               /* a[3]*b[3].hi...hi.. */
+	addq	$1, %r10                /* a[3]*b[3].hi...hi..  more, carry = (rest + EXCESS * (q + 1)).split(256) */
+	mulxq	%r10, %r10, %rax        /* rax=.hi r10=.lo */
 	addq	%r10, %r11              /* a[0]*b[0].lo.. */
 	adcq	%rax, %r8               /* a[0]*b[1].lo.. */
 	adcq	$0, %rcx                /* a[0]*b[2].lo.. */
 	adcq	$0, %rbx                /* a[0]*b[3].lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
-	sbbq	%rax, %rax
-	andq	%rdx, %rax
+	sbbq	%rax, %rax              /* %v104 */
+	andq	%rdx, %rax              /* %v105 */
 	subq	%rax, %r11              /* a[0]*b[0].lo.. */
 	sbbq	$0, %r8                 /* a[0]*b[1].lo.. */
 	sbbq	$0, %rcx                /* a[0]*b[2].lo.. */
@@ -228,80 +228,80 @@ SYMBOL(secp256k1_4x64_mul_loose):
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
 	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo low, high = (a * b).split(256) */
-	mulxq	8(%rax), %r8, %r9       /* a[0]*b[1].hi */
+	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo */
 	addq	%r10, %r8               /* a[0]*b[1].lo.. */
-	mulxq	16(%rax), %rcx, %r10    /* a[0]*b[2].hi */
+	mulxq	16(%rax), %rcx, %r10    /* r10=a[0]*b[2].hi rcx=a[0]*b[2].lo */
 	adcq	%r9, %rcx               /* a[0]*b[2].lo.. */
-	mulxq	24(%rax), %rbx, %r9     /* a[0]*b[3].hi */
+	mulxq	24(%rax), %rbx, %r9     /* r9=a[0]*b[3].hi rbx=a[0]*b[3].lo */
 	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%r10, %rbx              /* a[0]*b[3].lo.. */
 	adcq	$0, %r9                 /* a[0]*b[3].hi.. */
 	mulxq	(%rax), %rbp, %r10      /* r10=a[1]*b[0].hi rbp=a[1]*b[0].lo */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%rbp, %r8               /* a[0]*b[1].lo.. */
-	mulxq	8(%rax), %r13, %rbp     /* a[1]*b[1].hi */
-	adcxq	%r13, %rcx
+	mulxq	8(%rax), %r13, %rbp     /* rbp=a[1]*b[1].hi r13=a[1]*b[1].lo */
+	adcxq	%r13, %rcx              /* a[0]*b[2].lo.. */
 	adoxq	%r10, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	16(%rax), %r13, %r10    /* a[1]*b[2].hi */
-	adcxq	%r13, %rbx
+	mulxq	16(%rax), %r13, %r10    /* r10=a[1]*b[2].hi r13=a[1]*b[2].lo */
+	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
 	adoxq	%rbp, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	24(%rax), %rdx, %rbp    /* a[1]*b[3].hi */
-	adcxq	%rdx, %r9
+	mulxq	24(%rax), %rdx, %rbp    /* rbp=a[1]*b[3].hi rdx=a[1]*b[3].lo */
+	adcxq	%rdx, %r9               /* a[0]*b[3].hi.. */
 	movq	16(%rsi), %rdx          /* a[2] */
 	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
-	adcxq	%r12, %rbp
+	adcxq	%r12, %rbp              /* a[1]*b[3].hi.. */
 	adoxq	%r12, %rbp              /* a[1]*b[3].hi.. */
 	mulxq	(%rax), %r12, %r10      /* r10=a[2]*b[0].hi r12=a[2]*b[0].lo */
 	xorl	%r13d, %r13d            /* 0 */
 	adcxq	%r12, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	8(%rax), %r14, %r12     /* a[2]*b[1].hi */
-	adcxq	%r14, %rbx
+	mulxq	8(%rax), %r14, %r12     /* r12=a[2]*b[1].hi r14=a[2]*b[1].lo */
+	adcxq	%r14, %rbx              /* a[0]*b[3].lo.. */
 	adoxq	%r10, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	16(%rax), %r14, %r10    /* a[2]*b[2].hi */
-	adcxq	%r14, %r9
+	mulxq	16(%rax), %r14, %r10    /* r10=a[2]*b[2].hi r14=a[2]*b[2].lo */
+	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
 	adoxq	%r12, %r9               /* a[0]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r12    /* a[2]*b[3].hi */
-	adcxq	%rdx, %rbp
+	mulxq	24(%rax), %rdx, %r12    /* r12=a[2]*b[3].hi rdx=a[2]*b[3].lo */
+	adcxq	%rdx, %rbp              /* a[1]*b[3].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
 	adoxq	%r10, %rbp              /* a[1]*b[3].hi.. */
-	adcxq	%r13, %r12
+	adcxq	%r13, %r12              /* a[2]*b[3].hi.. */
 	adoxq	%r13, %r12              /* a[2]*b[3].hi.. */
 	mulxq	(%rax), %r13, %r10      /* r10=a[3]*b[0].hi r13=a[3]*b[0].lo */
 	xorl	%esi, %esi              /* 0 */
 	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	8(%rax), %r14, %r13     /* a[3]*b[1].hi */
-	adcxq	%r14, %r9
+	mulxq	8(%rax), %r14, %r13     /* r13=a[3]*b[1].hi r14=a[3]*b[1].lo */
+	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
 	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
-	mulxq	16(%rax), %r14, %r10    /* a[3]*b[2].hi */
-	adcxq	%r14, %rbp
+	mulxq	16(%rax), %r14, %r10    /* r10=a[3]*b[2].hi r14=a[3]*b[2].lo */
+	adcxq	%r14, %rbp              /* a[1]*b[3].hi.. */
 	adoxq	%r13, %rbp              /* a[1]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r13    /* a[3]*b[3].hi */
-	adcxq	%rdx, %r12
+	mulxq	24(%rax), %rdx, %r13    /* r13=a[3]*b[3].hi rdx=a[3]*b[3].lo */
+	adcxq	%rdx, %r12              /* a[2]*b[3].hi.. */
 	adoxq	%r10, %r12              /* a[2]*b[3].hi.. */
-	adcxq	%rsi, %r13
+	adcxq	%rsi, %r13              /* a[3]*b[3].hi.. */
 	adoxq	%rsi, %r13              /* a[3]*b[3].hi.. */
 	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
 	mulxq	%r9, %r10, %rax         /* rax=a[0]*b[3].hi...hi r10=a[0]*b[3].hi...lo return finish(low + EXCESS * high) */
 	xorl	%r9d, %r9d              /* 0 */
 	adcxq	%r10, %r11              /* a[0]*b[0].lo.. */
-	mulxq	%rbp, %rsi, %r10        /* a[1]*b[3].hi...hi */
-	adcxq	%rsi, %r8
+	mulxq	%rbp, %rsi, %r10        /* r10=a[1]*b[3].hi...hi rsi=a[1]*b[3].hi...lo */
+	adcxq	%rsi, %r8               /* a[0]*b[1].lo.. */
 	adoxq	%rax, %r8               /* a[0]*b[1].lo.. */
-	mulxq	%r12, %rsi, %rax        /* a[2]*b[3].hi...hi */
-	adcxq	%rsi, %rcx
+	mulxq	%r12, %rsi, %rax        /* rax=a[2]*b[3].hi...hi rsi=a[2]*b[3].hi...lo */
+	adcxq	%rsi, %rcx              /* a[0]*b[2].lo.. */
 	adoxq	%r10, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	%r13, %rsi, %r10        /* a[3]*b[3].hi...hi */
-	adcxq	%rsi, %rbx
+	mulxq	%r13, %rsi, %r10        /* r10=a[3]*b[3].hi...hi rsi=a[3]*b[3].hi...lo */
+	adcxq	%rsi, %rbx              /* a[0]*b[3].lo.. */
 	adoxq	%rax, %rbx              /* a[0]*b[3].lo.. */
-	adcxq	%r9, %r10
-	adoxq	%r9, %r10
-	mulxq	%r10, %r10, %rax        /* .hi                  low, carry = (low + EXCESS * q).split(128) */
+	adcxq	%r9, %r10               /* a[3]*b[3].hi...hi.. */
+	adoxq	%r9, %r10               /* a[3]*b[3].hi...hi.. */
+	mulxq	%r10, %r10, %rax        /* rax=.hi r10=.lo      low, carry = (low + EXCESS * q).split(128) */
 	addq	%r10, %r11              /* a[0]*b[0].lo.. */
 	adcq	%rax, %r8               /* a[0]*b[1].lo.. */
 	adcq	$0, %rcx                /* a[0]*b[2].lo..       high, carry = (high + carry).split(128) */
 	adcq	$0, %rbx                /* a[0]*b[3].lo.. */
-	sbbq	%rax, %rax              /*                      return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
-	andq	%rdx, %rax
+	sbbq	%rax, %rax              /* %v103                return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
+	andq	%rdx, %rax              /* %v104 */
 	addq	%rax, %r11              /* a[0]*b[0].lo.. */
 	adcq	$0, %r8                 /* a[0]*b[1].lo.. */
 	movq	%r11, (%rdi)
@@ -412,21 +412,21 @@ SYMBOL(secp256k1_4x64_sqr):
 	adcxq	%rsi, %rbx              /* a[0]*a[1].lo.. */
 	mulxq	%r11, %rsi, %r11        /* r11=a[3]*a[3].hi...hi rsi=a[3]*a[3].hi...lo */
 	adoxq	%rax, %rbx              /* a[0]*a[1].lo.. */
-	adcxq	%r12, %r9
+	adcxq	%r12, %r9               /* a[0]*a[2].lo.. */
 	adoxq	%r8, %r9                /* a[0]*a[2].lo.. */
-	adcxq	%rsi, %r10
+	adcxq	%rsi, %r10              /* a[1]*a[2].lo.. */
 	adoxq	%rcx, %r10              /* a[1]*a[2].lo.. */
-	adcxq	%r13, %r11
-	adoxq	%r13, %r11
-	addq	$1, %r11                /*                      more, carry = (rest + EXCESS * (q + 1)).split(256) */
-	mulxq	%r11, %r11, %rax        /* .hi */
+	adcxq	%r13, %r11              /* a[3]*a[3].hi...hi.. */
+	adoxq	%r13, %r11              /* a[3]*a[3].hi...hi.. */
+	addq	$1, %r11                /* a[3]*a[3].hi...hi..  more, carry = (rest + EXCESS * (q + 1)).split(256) */
+	mulxq	%r11, %r11, %rax        /* rax=.hi r11=.lo */
 	addq	%r11, %rbp              /* a[0]*a[0].lo.. */
 	adcq	%rax, %rbx              /* a[0]*a[1].lo.. */
 	adcq	$0, %r9                 /* a[0]*a[2].lo.. */
 	adcq	$0, %r10                /* a[1]*a[2].lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
-	sbbq	%rax, %rax
-	andq	%rdx, %rax
+	sbbq	%rax, %rax              /* %v76 */
+	andq	%rdx, %rax              /* %v77 */
 	subq	%rax, %rbp              /* a[0]*a[0].lo.. */
 	sbbq	$0, %rbx                /* a[0]*a[1].lo.. */
 	movq	%rbp, (%rdi)            /*                      def sqr(a: loose) -> canonical: */
@@ -539,13 +539,13 @@ SYMBOL(secp256k1_4x64_sqr_loose):
 	adcxq	%rsi, %rbx              /* a[0]*a[1].lo.. */
 	mulxq	%r11, %rsi, %r11        /* r11=a[3]*a[3].hi...hi rsi=a[3]*a[3].hi...lo */
 	adoxq	%rax, %rbx              /* a[0]*a[1].lo.. */
-	adcxq	%r12, %r9
+	adcxq	%r12, %r9               /* a[0]*a[2].lo.. */
 	adoxq	%r8, %r9                /* a[0]*a[2].lo.. */
-	adcxq	%rsi, %r10
+	adcxq	%rsi, %r10              /* a[1]*a[2].lo.. */
 	adoxq	%rcx, %r10              /* a[1]*a[2].lo.. */
-	adcxq	%r13, %r11
-	adoxq	%r13, %r11
-	mulxq	%r11, %r11, %rax        /* .hi                  low, carry = (low + EXCESS * q).split(128) */
+	adcxq	%r13, %r11              /* a[3]*a[3].hi...hi.. */
+	adoxq	%r13, %r11              /* a[3]*a[3].hi...hi.. */
+	mulxq	%r11, %r11, %rax        /* rax=.hi r11=.lo      low, carry = (low + EXCESS * q).split(128) */
 	addq	%r11, %rbp              /* a[0]*a[0].lo.. */
 	adcq	%rax, %rbx              /* a[0]*a[1].lo.. */
 	adcq	$0, %r9                 /* a[0]*a[2].lo..       high, carry = (high + carry).split(128) */
@@ -553,7 +553,7 @@ SYMBOL(secp256k1_4x64_sqr_loose):
 	movq	%r9, 16(%rdi)           /*                      return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
 	sbbq	%rax, %rax              /* %v75 */
 	movq	%r10, 24(%rdi)
-	andq	%rdx, %rax
+	andq	%rdx, %rax              /* %v76 */
 	addq	%rax, %rbp              /* a[0]*a[0].lo.. */
 	adcq	$0, %rbx                /* a[0]*a[1].lo.. */
 	movq	%rbp, (%rdi)
@@ -652,14 +652,14 @@ LOCAL(square_n_loop3):
 	adcq	%rsi, %rsi              /* s2*s3.hi.. */
 	adcq	$0, %r12                /* %v38 */
 	movq	%rax, %rdx              /* s0 */
-	mulxq	%rax, %r15, %rax        /* s0*s0.lo */
+	mulxq	%rax, %r15, %rax        /* rax=s0*s0.hi r15=s0*s0.lo */
 	addq	%rax, %r13              /* s0*s1.lo.. */
 	movq	%r14, %rdx              /* s1 */
-	mulxq	%r14, %rdx, %rax        /* s1*s1.hi */
+	mulxq	%r14, %rdx, %rax        /* rax=s1*s1.hi rdx=s1*s1.lo */
 	adcq	%rdx, %rbx              /* s0*s2.lo.. */
 	adcq	%rax, %rcx              /* s1*s2.lo.. */
 	movq	%r11, %rdx              /* s2 */
-	mulxq	%r11, %r11, %rax        /* s2*s2.hi */
+	mulxq	%r11, %r11, %rax        /* rax=s2*s2.hi r11=s2*s2.lo */
 	adcq	%r11, %r8               /* s1*s2.hi.. */
 	movq	%r9, %rdx               /* s3 */
 	mulxq	%r9, %r9, %r11          /* r11=s3*s3.hi r9=s3*s3.lo */
@@ -675,19 +675,19 @@ LOCAL(square_n_loop3):
 	adcxq	%rbp, %r13              /* s0*s1.lo.. */
 	mulxq	%r12, %r12, %rbp        /* rbp=s3*s3.hi...hi r12=s3*s3.hi...lo */
 	adoxq	%rax, %r13              /* s0*s1.lo.. */
-	adcxq	%rsi, %rbx
+	adcxq	%rsi, %rbx              /* s0*s2.lo.. */
 	adoxq	%r8, %rbx               /* s0*s2.lo.. */
-	adcxq	%r12, %rcx
+	adcxq	%r12, %rcx              /* s1*s2.lo.. */
 	adoxq	%rcx, %r9               /* s1*s2.lo.. */
-	adcxq	%r11, %rbp
-	adoxq	%r11, %rbp
-	mulxq	%rbp, %r11, %rax        /* s3*s3.hi...hi...hi   low, carry = (low + EXCESS * q).split(128) */
+	adcxq	%r11, %rbp              /* s3*s3.hi...hi.. */
+	adoxq	%r11, %rbp              /* s3*s3.hi...hi.. */
+	mulxq	%rbp, %r11, %rax        /* rax=s3*s3.hi...hi...hi r11=s3*s3.hi...hi...lo low, carry = (low + EXCESS * q).split(128) */
 	addq	%r11, %r15              /* s0*s0.lo.. */
 	adcq	%rax, %r13              /* s0*s1.lo.. */
 	adcq	$0, %rbx                /* s0*s2.lo..           high, carry = (high + carry).split(128) */
 	adcq	$0, %r9                 /* s1*s2.lo.. */
-	sbbq	%rax, %rax              /*                      return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
-	andq	%rdx, %rax
+	sbbq	%rax, %rax              /* %v80                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
+	andq	%rdx, %rax              /* %v81 */
 	addq	%r15, %rax              /* s0*s0.lo.. */
 	adcq	$0, %r13                /* s0*s1.lo.. */
 	movq	%r13, %r14              /* s0*s1.lo.. */
@@ -765,17 +765,17 @@ SYMBOL(secp256k1_4x64_mul_small):
 	addq	%rax, %r9               /* c*a[1].lo.. */
 	adcq	%r11, %rcx              /* c*a[2].lo.. */
 	adcq	%r8, %rsi               /* c*a[3].lo.. */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* c*a[3].hi.. */
 	addq	$1, %rdx                /* c*a[3].hi..          more, carry = (rest + EXCESS * (q + 1)).split(256) */
 	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
-	mulxq	%rax, %r8, %r11         /* c*a[3].hi...hi */
+	mulxq	%rax, %r8, %r11         /* r11=c*a[3].hi...hi r8=c*a[3].hi...lo */
 	addq	%r8, %r10               /* c*a[0].lo.. */
 	adcq	%r11, %r9               /* c*a[1].lo.. */
 	adcq	$0, %rcx                /* c*a[2].lo.. */
 	adcq	$0, %rsi                /* c*a[3].lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
-	sbbq	%r11, %r11
-	andq	%rax, %r11
+	sbbq	%r11, %r11              /* %v28 */
+	andq	%rax, %r11              /* %v29 */
 	subq	%r11, %r10              /* c*a[0].lo.. */
 	sbbq	$0, %r9                 /* c*a[1].lo.. */
 	movq	%r10, (%rdi)            /*                      def mul_small(a: loose, c: Small(2**32)) -> canonical: */
@@ -811,7 +811,7 @@ SYMBOL(secp256k1_4x64_add):
 	movq	8(%rdx), %r10           /* b[1] */
 	movq	16(%rdx), %r11          /* b[2] */
 	movq	24(%rdx), %r9           /* b[3] */
-	movabsq	$0x1000003d1, %rax
+	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
 	addq	(%rdx), %rax            /* b[0]..               total, carry = (b.value + EXCESS + a.value).split(256) */
 	adcq	$0, %r10                /* b[1].. */
 	adcq	$0, %r11                /* b[2].. */
@@ -822,8 +822,8 @@ SYMBOL(secp256k1_4x64_add):
 	adcq	24(%rsi), %r9           /* b[3].. */
 	cmc                             /*                      return total - pick(carry, 0, EXCESS) */
 	sbbq	%r8, %r8                /* %v21 */
-	movabsq	$0x1000003d1, %rcx
-	andq	%rcx, %r8
+	movabsq	$0x1000003d1, %rcx      /* 0x1000003d1 */
+	andq	%rcx, %r8               /* %v22 */
 	subq	%r8, %rax               /* b[0].. */
 	sbbq	$0, %r10                /* b[1].. */
 	sbbq	$0, %r11                /* b[2].. */
@@ -863,13 +863,13 @@ SYMBOL(secp256k1_4x64_sub):
 	sbbq	8(%rdx), %r10           /* a[1].. */
 	sbbq	16(%rdx), %r11          /* a[2].. */
 	sbbq	24(%rdx), %r9           /* a[3].. */
-	sbbq	%r8, %r8
-	addq	$1, %r8                 /*                      return rest - pick(sign + 1, 0, EXCESS) */
+	sbbq	%r8, %r8                /* %v16 */
+	addq	$1, %r8                 /* %v17                 return rest - pick(sign + 1, 0, EXCESS) */
 	negq	%r8
 	cmc
 	sbbq	%r8, %r8                /* %v19 */
-	movabsq	$0x1000003d1, %rcx
-	andq	%rcx, %r8
+	movabsq	$0x1000003d1, %rcx      /* 0x1000003d1 */
+	andq	%rcx, %r8               /* %v20 */
 	subq	%r8, %rax               /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
 	sbbq	$0, %r11                /* a[2].. */
@@ -903,19 +903,19 @@ SYMBOL(secp256k1_4x64_neg):
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
 	negq	%rax                    /* a[0]..               rest, sign = (a - b).split(256) */
-	movl	$0, %r10d
+	movl	$0, %r10d               /* 0 */
 	sbbq	8(%rsi), %r10           /* a[1].. */
-	movl	$0, %r11d
+	movl	$0, %r11d               /* 0 */
 	sbbq	16(%rsi), %r11          /* a[2].. */
-	movl	$0, %r9d
+	movl	$0, %r9d                /* 0 */
 	sbbq	24(%rsi), %r9           /* a[3].. */
-	sbbq	%r8, %r8
-	addq	$1, %r8                 /*                      return rest - pick(sign + 1, 0, EXCESS) */
+	sbbq	%r8, %r8                /* %v12 */
+	addq	$1, %r8                 /* %v13                 return rest - pick(sign + 1, 0, EXCESS) */
 	negq	%r8
 	cmc
 	sbbq	%r8, %r8                /* %v15 */
-	movabsq	$0x1000003d1, %rcx
-	andq	%rcx, %r8
+	movabsq	$0x1000003d1, %rcx      /* 0x1000003d1 */
+	andq	%rcx, %r8               /* %v16 */
 	subq	%r8, %rax               /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
 	sbbq	$0, %r11                /* a[2].. */
@@ -1001,9 +1001,9 @@ SYMBOL(secp256k1_4x64_is_zero):
 	cmovcq	16(%rdi), %r9           /* %v13 */
 	cmovcq	24(%rdi), %r8           /* %v14 */
 	movq	$1, %rax                /* start */
-	orq	%r11, %r10
-	orq	%r9, %r10
-	orq	%r8, %r10
+	orq	%r11, %r10              /* %v15 */
+	orq	%r9, %r10               /* %v16 */
+	orq	%r8, %r10               /* %v17 */
 	negq	%r10
 	sbbq	$0, %rax                /* %v19 */
 	ret
@@ -1059,12 +1059,12 @@ SYMBOL(secp256k1_4x64_equal):
 	sbbq	%rdx, %r9               /* %v30 */
 	sbbq	%rdi, %r8               /* %v31 */
 	sbbq	%rax, %rax              /* %v32 */
-	orq	%r11, %r10
-	orq	%r9, %r10
-	orq	%r8, %r10
-	orq	%rax, %r10
+	orq	%r11, %r10              /* %v33 */
+	orq	%r9, %r10               /* %v34 */
+	orq	%r8, %r10               /* %v35 */
+	orq	%rax, %r10              /* %v36 */
 	negq	%r10
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v38 */
 	ret
 	.cfi_endproc
@@ -1289,7 +1289,7 @@ SYMBOL(secp256k1_4x64_from_bytes):
 	bswapq	%r11                    /* s1 */
 	bswapq	%r9                     /* s2 */
 	bswapq	%r8                     /* s3 */
-	movabsq	$0xfffffffefffffc2f, %rax
+	movabsq	$0xfffffffefffffc2f, %rax /* 0xfffffffefffffc2f */
 	cmpq	%rax, %r10              /*                      beyond = s.value.at_least(P) */
 	movq	%r11, %rax              /* s1 */
 	sbbq	$-1, %rax
@@ -1304,7 +1304,7 @@ SYMBOL(secp256k1_4x64_from_bytes):
 	cmovncq	%rcx, %r9               /* %v18 */
 	cmovncq	%rcx, %r8               /* %v19 */
 	sbbq	$0, %rax                /* %v20 */
-	movl	$1, %ecx
+	movl	$1, %ecx                /* 1 */
 	subq	%rax, %rcx              /* %v22 */
 	movq	%r10, (%rdi)            /*                      def from_bytes(s: Bytes(32, "big")) -> tuple[canonical, Bit]: */
 	movq	%r11, 8(%rdi)

@@ -191,18 +191,18 @@ SYMBOL(secp256k1_4x64_mul):
 	addq	(%rsp), %r8             /* a[0]*b[1].lo.. */
 	adcq	8(%rsp), %rbx           /* a[0]*b[2].lo.. */
 	adcq	16(%rsp), %rbp          /* a[0]*b[3].lo.. */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* a[3]*b[3].hi...hi.. */
 	addq	$1, %rdx                /* a[3]*b[3].hi...hi..  more, carry = (rest + EXCESS * (q + 1)).split(256) */
-	movabsq	$0x1000003d1, %rax
-	mulq	%rdx                    /* .hi */
+	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
+	mulq	%rdx                    /* rdx=.hi rax=.lo */
 	addq	%rax, %r11              /* a[0]*b[0].lo.. */
 	adcq	%rdx, %r8               /* a[0]*b[1].lo.. */
 	adcq	$0, %rbx                /* a[0]*b[2].lo.. */
 	adcq	$0, %rbp                /* a[0]*b[3].lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%rax, %rax              /* %v100 */
-	movabsq	$0x1000003d1, %r10
-	andq	%r10, %rax
+	movabsq	$0x1000003d1, %r10      /* 0x1000003d1 */
+	andq	%r10, %rax              /* %v101 */
 	subq	%rax, %r11              /* a[0]*b[0].lo.. */
 	sbbq	$0, %r8                 /* a[0]*b[1].lo.. */
 	sbbq	$0, %rbx                /* a[0]*b[2].lo.. */
@@ -366,15 +366,15 @@ SYMBOL(secp256k1_4x64_mul_loose):
 	adcq	8(%rsp), %rbx           /* a[0]*b[2].lo.. */
 	adcq	16(%rsp), %rbp          /* a[0]*b[3].lo.. */
 	adcq	$0, %rdx                /* a[3]*b[3].hi...hi.. */
-	movabsq	$0x1000003d1, %rax
-	mulq	%rdx                    /* .hi                  low, carry = (low + EXCESS * q).split(128) */
+	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
+	mulq	%rdx                    /* rdx=.hi rax=.lo      low, carry = (low + EXCESS * q).split(128) */
 	addq	%rax, %r11              /* a[0]*b[0].lo.. */
 	adcq	%rdx, %r8               /* a[0]*b[1].lo.. */
 	adcq	$0, %rbx                /* a[0]*b[2].lo..       high, carry = (high + carry).split(128) */
 	adcq	$0, %rbp                /* a[0]*b[3].lo.. */
 	sbbq	%rax, %rax              /* %v99                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
-	movabsq	$0x1000003d1, %r10
-	andq	%r10, %rax
+	movabsq	$0x1000003d1, %r10      /* 0x1000003d1 */
+	andq	%r10, %rax              /* %v100 */
 	addq	%rax, %r11              /* a[0]*b[0].lo.. */
 	adcq	$0, %r8                 /* a[0]*b[1].lo.. */
 	movq	%r11, (%rdi)
@@ -453,7 +453,7 @@ SYMBOL(secp256k1_4x64_sqr):
 	adcq	%r11, %r11              /* a[1]*a[2].hi.. */
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
 	adcq	%rdx, %rdx              /* a[2]*a[3].hi.. */
-	movq	$0, %rbx
+	movq	$0, %rbx                /* start */
 	adcq	$0, %rbx                /* %v33 */
 	movq	%rdx, (%rsp)            /* spill a[2]*a[3].hi.. */
 	mulq	%rax                    /* rdx=a[0]*a[0].hi rax=a[0]*a[0].lo */
@@ -477,7 +477,7 @@ SYMBOL(secp256k1_4x64_sqr):
 	adcq	(%rsp), %rax            /* a[2]*a[3].hi.. */
 	adcq	%rdx, %rbx              /* a[3]*a[3].hi.. */
 	movq	%rax, %rsi              /* a[2]*a[3].hi.. */
-	movabsq	$0x1000003d1, %rax
+	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
 	mulq	%r11                    /* rdx=a[1]*a[2].hi...hi rax=a[1]*a[2].hi...lo return finish(low + EXCESS * high) */
 	movq	%rax, %r11              /* a[1]*a[2].hi...lo */
 	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
@@ -499,18 +499,18 @@ SYMBOL(secp256k1_4x64_sqr):
 	addq	(%rsp), %rcx            /* a[0]*a[1].lo.. */
 	adcq	16(%rsp), %r9           /* a[0]*a[2].lo.. */
 	adcq	24(%rsp), %r10          /* a[1]*a[2].lo.. */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* a[3]*a[3].hi...hi.. */
 	addq	$1, %rdx                /* a[3]*a[3].hi...hi..  more, carry = (rest + EXCESS * (q + 1)).split(256) */
-	movabsq	$0x1000003d1, %rax
-	mulq	%rdx                    /* .hi */
+	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
+	mulq	%rdx                    /* rdx=.hi rax=.lo */
 	addq	%rax, %r11              /* a[0]*a[0].lo.. */
 	adcq	%rdx, %rcx              /* a[0]*a[1].lo.. */
 	adcq	$0, %r9                 /* a[0]*a[2].lo.. */
 	adcq	$0, %r10                /* a[1]*a[2].lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%rax, %rax              /* %v75 */
-	movabsq	$0x1000003d1, %r8
-	andq	%r8, %rax
+	movabsq	$0x1000003d1, %r8       /* 0x1000003d1 */
+	andq	%r8, %rax               /* %v76 */
 	subq	%rax, %r11              /* a[0]*a[0].lo.. */
 	sbbq	$0, %rcx                /* a[0]*a[1].lo.. */
 	sbbq	$0, %r9                 /* a[0]*a[2].lo.. */
@@ -588,7 +588,7 @@ SYMBOL(secp256k1_4x64_sqr_loose):
 	adcq	%r11, %r11              /* a[1]*a[2].hi.. */
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
 	adcq	%rdx, %rdx              /* a[2]*a[3].hi.. */
-	movq	$0, %rbx
+	movq	$0, %rbx                /* start */
 	adcq	$0, %rbx                /* %v33 */
 	movq	%rdx, (%rsp)            /* spill a[2]*a[3].hi.. */
 	mulq	%rax                    /* rdx=a[0]*a[0].hi rax=a[0]*a[0].lo */
@@ -612,7 +612,7 @@ SYMBOL(secp256k1_4x64_sqr_loose):
 	adcq	(%rsp), %rax            /* a[2]*a[3].hi.. */
 	adcq	%rdx, %rbx              /* a[3]*a[3].hi.. */
 	movq	%rax, %rsi              /* a[2]*a[3].hi.. */
-	movabsq	$0x1000003d1, %rax
+	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
 	mulq	%r11                    /* rdx=a[1]*a[2].hi...hi rax=a[1]*a[2].hi...lo return finish(low + EXCESS * high) */
 	movq	%rax, %r11              /* a[1]*a[2].hi...lo */
 	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
@@ -635,15 +635,15 @@ SYMBOL(secp256k1_4x64_sqr_loose):
 	adcq	16(%rsp), %r9           /* a[0]*a[2].lo.. */
 	adcq	24(%rsp), %r10          /* a[1]*a[2].lo.. */
 	adcq	$0, %rdx                /* a[3]*a[3].hi...hi.. */
-	movabsq	$0x1000003d1, %rax
-	mulq	%rdx                    /* .hi                  low, carry = (low + EXCESS * q).split(128) */
+	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
+	mulq	%rdx                    /* rdx=.hi rax=.lo      low, carry = (low + EXCESS * q).split(128) */
 	addq	%rax, %r11              /* a[0]*a[0].lo.. */
 	adcq	%rdx, %rcx              /* a[0]*a[1].lo.. */
 	adcq	$0, %r9                 /* a[0]*a[2].lo..       high, carry = (high + carry).split(128) */
 	adcq	$0, %r10                /* a[1]*a[2].lo.. */
 	sbbq	%rax, %rax              /* %v74                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
-	movabsq	$0x1000003d1, %r8
-	andq	%r8, %rax
+	movabsq	$0x1000003d1, %r8       /* 0x1000003d1 */
+	andq	%r8, %rax               /* %v75 */
 	addq	%rax, %r11              /* a[0]*a[0].lo.. */
 	adcq	$0, %rcx                /* a[0]*a[1].lo.. */
 	movq	%r11, (%rdi)
@@ -740,7 +740,7 @@ LOCAL(square_n_loop3):
 	adcq	%rcx, %rcx              /* s1*s2.hi.. */
 	adcq	%rbx, %rbx              /* s1*s3.hi.. */
 	adcq	%rdx, %rdx              /* s2*s3.hi.. */
-	movq	$0, %r12
+	movq	$0, %r12                /* start */
 	adcq	$0, %r12                /* %v38 */
 	movq	%r11, %rax              /* s0 */
 	movq	%rdx, %r13              /* s2*s3.hi.. */
@@ -764,7 +764,7 @@ LOCAL(square_n_loop3):
 	adcq	32(%rsp), %rbx          /* s1*s3.hi.. */
 	adcq	%rax, %r13              /* s2*s3.hi.. */
 	adcq	%rdx, %r12              /* s3*s3.hi.. */
-	movabsq	$0x1000003d1, %rax
+	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
 	mulq	%rcx                    /* rdx=s1*s2.hi...hi rax=s1*s2.hi...lo return finish(low + EXCESS * high) */
 	movq	%rax, %r10              /* s1*s2.hi...lo */
 	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
@@ -787,15 +787,15 @@ LOCAL(square_n_loop3):
 	adcq	%rsi, %rdi              /* s0*s2.lo.. */
 	adcq	%r13, %r8               /* s1*s2.lo.. */
 	adcq	$0, %rdx                /* s3*s3.hi...hi.. */
-	movabsq	$0x1000003d1, %rax
-	mulq	%rdx                    /* s3*s3.hi...hi...hi   low, carry = (low + EXCESS * q).split(128) */
+	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
+	mulq	%rdx                    /* rdx=s3*s3.hi...hi...hi rax=s3*s3.hi...hi...lo low, carry = (low + EXCESS * q).split(128) */
 	addq	%rax, %r11              /* s0*s0.lo.. */
 	adcq	%rdx, %rbp              /* s0*s1.lo.. */
 	adcq	$0, %rdi                /* s0*s2.lo..           high, carry = (high + carry).split(128) */
 	adcq	$0, %r8                 /* s1*s2.lo.. */
 	sbbq	%rax, %rax              /* %v79                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
 	movabsq	$0x1000003d1, %r10      /* 0x1000003d1 */
-	andq	%r10, %rax
+	andq	%r10, %rax              /* %v80 */
 	addq	%rax, %r11              /* s0*s0.lo.. */
 	adcq	$0, %rbp                /* s0*s1.lo.. */
 	movq	%rbp, %r10              /* s0*s1.lo.. */
@@ -887,18 +887,18 @@ SYMBOL(secp256k1_4x64_mul_small):
 	addq	%r9, %r8                /* c*a[1].lo.. */
 	adcq	%rcx, %rbx              /* c*a[2].lo.. */
 	adcq	%rax, %rbp              /* c*a[3].lo.. */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* c*a[3].hi.. */
 	addq	$1, %rdx                /* c*a[3].hi..          more, carry = (rest + EXCESS * (q + 1)).split(256) */
-	movabsq	$0x1000003d1, %rax
-	mulq	%rdx                    /* c*a[3].hi...hi */
+	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
+	mulq	%rdx                    /* rdx=c*a[3].hi...hi rax=c*a[3].hi...lo */
 	addq	%rax, %r11              /* c*a[0].lo.. */
 	adcq	%rdx, %r8               /* c*a[1].lo.. */
 	adcq	$0, %rbx                /* c*a[2].lo.. */
 	adcq	$0, %rbp                /* c*a[3].lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%rax, %rax              /* %v28 */
-	movabsq	$0x1000003d1, %r10
-	andq	%r10, %rax
+	movabsq	$0x1000003d1, %r10      /* 0x1000003d1 */
+	andq	%r10, %rax              /* %v29 */
 	subq	%rax, %r11              /* c*a[0].lo.. */
 	sbbq	$0, %r8                 /* c*a[1].lo.. */
 	sbbq	$0, %rbx                /* c*a[2].lo.. */
@@ -940,7 +940,7 @@ SYMBOL(secp256k1_4x64_add):
 	movq	8(%rdx), %r10           /* b[1] */
 	movq	16(%rdx), %r11          /* b[2] */
 	movq	24(%rdx), %r9           /* b[3] */
-	movabsq	$0x1000003d1, %rax
+	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
 	addq	(%rdx), %rax            /* b[0]..               total, carry = (b.value + EXCESS + a.value).split(256) */
 	adcq	$0, %r10                /* b[1].. */
 	adcq	$0, %r11                /* b[2].. */
@@ -951,8 +951,8 @@ SYMBOL(secp256k1_4x64_add):
 	adcq	24(%rsi), %r9           /* b[3].. */
 	cmc                             /*                      return total - pick(carry, 0, EXCESS) */
 	sbbq	%r8, %r8                /* %v21 */
-	movabsq	$0x1000003d1, %rcx
-	andq	%rcx, %r8
+	movabsq	$0x1000003d1, %rcx      /* 0x1000003d1 */
+	andq	%rcx, %r8               /* %v22 */
 	subq	%r8, %rax               /* b[0].. */
 	sbbq	$0, %r10                /* b[1].. */
 	sbbq	$0, %r11                /* b[2].. */
@@ -992,13 +992,13 @@ SYMBOL(secp256k1_4x64_sub):
 	sbbq	8(%rdx), %r10           /* a[1].. */
 	sbbq	16(%rdx), %r11          /* a[2].. */
 	sbbq	24(%rdx), %r9           /* a[3].. */
-	sbbq	%r8, %r8
-	addq	$1, %r8                 /*                      return rest - pick(sign + 1, 0, EXCESS) */
+	sbbq	%r8, %r8                /* %v16 */
+	addq	$1, %r8                 /* %v17                 return rest - pick(sign + 1, 0, EXCESS) */
 	negq	%r8
 	cmc
 	sbbq	%r8, %r8                /* %v19 */
-	movabsq	$0x1000003d1, %rcx
-	andq	%rcx, %r8
+	movabsq	$0x1000003d1, %rcx      /* 0x1000003d1 */
+	andq	%rcx, %r8               /* %v20 */
 	subq	%r8, %rax               /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
 	sbbq	$0, %r11                /* a[2].. */
@@ -1032,19 +1032,19 @@ SYMBOL(secp256k1_4x64_neg):
 	endbr64
 	movq	(%rsi), %rax            /* a[0] */
 	negq	%rax                    /* a[0]..               rest, sign = (a - b).split(256) */
-	movl	$0, %r10d
+	movl	$0, %r10d               /* 0 */
 	sbbq	8(%rsi), %r10           /* a[1].. */
-	movl	$0, %r11d
+	movl	$0, %r11d               /* 0 */
 	sbbq	16(%rsi), %r11          /* a[2].. */
-	movl	$0, %r9d
+	movl	$0, %r9d                /* 0 */
 	sbbq	24(%rsi), %r9           /* a[3].. */
-	sbbq	%r8, %r8
-	addq	$1, %r8                 /*                      return rest - pick(sign + 1, 0, EXCESS) */
+	sbbq	%r8, %r8                /* %v12 */
+	addq	$1, %r8                 /* %v13                 return rest - pick(sign + 1, 0, EXCESS) */
 	negq	%r8
 	cmc
 	sbbq	%r8, %r8                /* %v15 */
-	movabsq	$0x1000003d1, %rcx
-	andq	%rcx, %r8
+	movabsq	$0x1000003d1, %rcx      /* 0x1000003d1 */
+	andq	%rcx, %r8               /* %v16 */
 	subq	%r8, %rax               /* a[0].. */
 	sbbq	$0, %r10                /* a[1].. */
 	sbbq	$0, %r11                /* a[2].. */
@@ -1130,9 +1130,9 @@ SYMBOL(secp256k1_4x64_is_zero):
 	cmovcq	16(%rdi), %r9           /* %v13 */
 	cmovcq	24(%rdi), %r8           /* %v14 */
 	movq	$1, %rax                /* start */
-	orq	%r11, %r10
-	orq	%r9, %r10
-	orq	%r8, %r10
+	orq	%r11, %r10              /* %v15 */
+	orq	%r9, %r10               /* %v16 */
+	orq	%r8, %r10               /* %v17 */
 	negq	%r10
 	sbbq	$0, %rax                /* %v19 */
 	ret
@@ -1188,12 +1188,12 @@ SYMBOL(secp256k1_4x64_equal):
 	sbbq	%rdx, %r9               /* %v30 */
 	sbbq	%rdi, %r8               /* %v31 */
 	sbbq	%rax, %rax              /* %v32 */
-	orq	%r11, %r10
-	orq	%r9, %r10
-	orq	%r8, %r10
-	orq	%rax, %r10
+	orq	%r11, %r10              /* %v33 */
+	orq	%r9, %r10               /* %v34 */
+	orq	%r8, %r10               /* %v35 */
+	orq	%rax, %r10              /* %v36 */
 	negq	%r10
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v38 */
 	ret
 	.cfi_endproc
@@ -1418,7 +1418,7 @@ SYMBOL(secp256k1_4x64_from_bytes):
 	bswapq	%r11                    /* s1 */
 	bswapq	%r9                     /* s2 */
 	bswapq	%r8                     /* s3 */
-	movabsq	$0xfffffffefffffc2f, %rax
+	movabsq	$0xfffffffefffffc2f, %rax /* 0xfffffffefffffc2f */
 	cmpq	%rax, %r10              /*                      beyond = s.value.at_least(P) */
 	movq	%r11, %rax              /* s1 */
 	sbbq	$-1, %rax
@@ -1433,7 +1433,7 @@ SYMBOL(secp256k1_4x64_from_bytes):
 	cmovncq	%rcx, %r9               /* %v18 */
 	cmovncq	%rcx, %r8               /* %v19 */
 	sbbq	$0, %rax                /* %v20 */
-	movl	$1, %ecx
+	movl	$1, %ecx                /* 1 */
 	subq	%rax, %rcx              /* %v22 */
 	movq	%r10, (%rdi)            /*                      def from_bytes(s: Bytes(32, "big")) -> tuple[canonical, Bit]: */
 	movq	%r11, 8(%rdi)

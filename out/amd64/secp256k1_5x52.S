@@ -96,118 +96,118 @@ SYMBOL(secp256k1_5x52_mul):
 	movq	8(%rsi), %rdx           /* a[1] */
 	movq	%r10, (%rsp)            /* spill a0b0.hi */
 	movq	%r11, 8(%rsp)           /* spill a0b0.lo */
-	mulxq	(%rax), %r11, %r10      /* a1b0.hi              columns[i + j] += times(a[i], b[j]) */
+	mulxq	(%rax), %r11, %r10      /* r10=a1b0.hi r11=a1b0.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%r11, %r8               /* a0b1.lo.. */
 	adcq	%r10, %r9               /* a0b1.hi.. */
-	mulxq	8(%rax), %r11, %r10     /* a1b1.hi */
+	mulxq	8(%rax), %r11, %r10     /* r10=a1b1.hi r11=a1b1.lo */
 	addq	%r11, %rbx              /* a0b2.lo.. */
 	adcq	%r10, %rcx              /* a0b2.hi.. */
-	mulxq	16(%rax), %r11, %r10    /* a1b2.hi */
+	mulxq	16(%rax), %r11, %r10    /* r10=a1b2.hi r11=a1b2.lo */
 	addq	%r11, %r12              /* a0b3.lo.. */
 	adcq	%r10, %rbp              /* a0b3.hi.. */
-	mulxq	24(%rax), %r11, %r10    /* a1b3.hi */
+	mulxq	24(%rax), %r11, %r10    /* r10=a1b3.hi r11=a1b3.lo */
 	addq	%r11, %r14              /* a0b4.lo.. */
 	adcq	%r10, %r13              /* a0b4.hi.. */
 	mulxq	32(%rax), %r11, %r10    /* r10=a1b4.hi r11=a1b4.lo c = columns(lambda x, y: x * y) */
 	movq	16(%rsi), %rdx          /* a[2] */
 	movq	%r8, 16(%rsp)           /* spill a0b1.lo.. */
 	movq	%rdi, 24(%rsp)          /* spill out */
-	mulxq	(%rax), %rdi, %r8       /* a2b0.hi              columns[i + j] += times(a[i], b[j]) */
+	mulxq	(%rax), %rdi, %r8       /* r8=a2b0.hi rdi=a2b0.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rdi, %rbx              /* a0b2.lo.. */
 	adcq	%r8, %rcx               /* a0b2.hi.. */
-	mulxq	8(%rax), %rdi, %r8      /* a2b1.hi */
+	mulxq	8(%rax), %rdi, %r8      /* r8=a2b1.hi rdi=a2b1.lo */
 	addq	%rdi, %r12              /* a0b3.lo.. */
 	adcq	%r8, %rbp               /* a0b3.hi.. */
-	mulxq	16(%rax), %rdi, %r8     /* a2b2.hi */
+	mulxq	16(%rax), %rdi, %r8     /* r8=a2b2.hi rdi=a2b2.lo */
 	addq	%rdi, %r14              /* a0b4.lo.. */
 	adcq	%r8, %r13               /* a0b4.hi.. */
-	mulxq	24(%rax), %rdi, %r8     /* a2b3.hi */
+	mulxq	24(%rax), %rdi, %r8     /* r8=a2b3.hi rdi=a2b3.lo */
 	addq	%rdi, %r11              /* a1b4.lo.. */
 	adcq	%r8, %r10               /* a1b4.hi.. */
 	mulxq	32(%rax), %rdi, %r8     /* r8=a2b4.hi rdi=a2b4.lo c = columns(lambda x, y: x * y) */
 	movq	24(%rsi), %rdx          /* a[3] */
 	movq	%rbx, 32(%rsp)          /* spill a0b2.lo.. */
 	movq	%rcx, 40(%rsp)          /* spill a0b2.hi.. */
-	mulxq	(%rax), %rcx, %rbx      /* a3b0.hi              columns[i + j] += times(a[i], b[j]) */
+	mulxq	(%rax), %rcx, %rbx      /* rbx=a3b0.hi rcx=a3b0.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rcx, %r12              /* a0b3.lo.. */
 	adcq	%rbx, %rbp              /* a0b3.hi.. */
-	mulxq	8(%rax), %rbx, %rcx     /* a3b1.hi */
+	mulxq	8(%rax), %rbx, %rcx     /* rcx=a3b1.hi rbx=a3b1.lo */
 	addq	%rbx, %r14              /* a0b4.lo.. */
 	adcq	%rcx, %r13              /* a0b4.hi.. */
-	mulxq	16(%rax), %rbx, %rcx    /* a3b2.hi */
+	mulxq	16(%rax), %rbx, %rcx    /* rcx=a3b2.hi rbx=a3b2.lo */
 	addq	%rbx, %r11              /* a1b4.lo.. */
 	adcq	%rcx, %r10              /* a1b4.hi.. */
-	mulxq	24(%rax), %rbx, %rcx    /* a3b3.hi */
+	mulxq	24(%rax), %rbx, %rcx    /* rcx=a3b3.hi rbx=a3b3.lo */
 	addq	%rbx, %rdi              /* a2b4.lo.. */
 	adcq	%rcx, %r8               /* a2b4.hi.. */
 	mulxq	32(%rax), %rbx, %rcx    /* rcx=a3b4.hi rbx=a3b4.lo c = columns(lambda x, y: x * y) */
 	movq	32(%rsi), %rdx          /* a[4] */
 	movq	%r9, 48(%rsp)           /* spill a0b1.hi.. */
-	mulxq	(%rax), %r9, %rsi       /* a4b0.hi              columns[i + j] += times(a[i], b[j]) */
+	mulxq	(%rax), %r9, %rsi       /* rsi=a4b0.hi r9=a4b0.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%r9, %r14               /* a0b4.lo.. */
 	adcq	%rsi, %r13              /* a0b4.hi.. */
-	mulxq	8(%rax), %rsi, %r9      /* a4b1.hi */
+	mulxq	8(%rax), %rsi, %r9      /* r9=a4b1.hi rsi=a4b1.lo */
 	addq	%rsi, %r11              /* a1b4.lo.. */
 	adcq	%r9, %r10               /* a1b4.hi.. */
-	mulxq	16(%rax), %rsi, %r9     /* a4b2.hi */
+	mulxq	16(%rax), %rsi, %r9     /* r9=a4b2.hi rsi=a4b2.lo */
 	addq	%rsi, %rdi              /* a2b4.lo.. */
 	adcq	%r9, %r8                /* a2b4.hi.. */
-	mulxq	24(%rax), %rsi, %r9     /* a4b3.hi */
+	mulxq	24(%rax), %rsi, %r9     /* r9=a4b3.hi rsi=a4b3.lo */
 	addq	%rsi, %rbx              /* a3b4.lo.. */
 	adcq	%r9, %rcx               /* a3b4.hi.. */
 	mulxq	32(%rax), %rdx, %r9     /* r9=a4b4.hi rdx=a4b4.lo c = columns(lambda x, y: x * y) */
 	movabsq	$0x1000003d10, %rax     /* 0x1000003d10 */
-	mulxq	%rax, %rsi, %rdx        /* a4b4.lo.hi           r3, over = (c[3] + FOLD * low).split(52) */
+	mulxq	%rax, %rsi, %rdx        /* rdx=a4b4.lo.hi rsi=a4b4.lo.lo r3, over = (c[3] + FOLD * low).split(52) */
 	addq	%rsi, %r12              /* a0b3.lo.. */
-	adcq	%rdx, %rbp
-	shldq	$12, %r12, %rbp
+	adcq	%rdx, %rbp              /* a0b3.hi.. */
+	shldq	$12, %r12, %rbp         /* (a0b3.lo..).high */
 	addq	%rbp, %r14              /* a0b4.lo..            r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
 	adcq	$0, %r13                /* a0b4.hi.. */
 	movabsq	$0x1000003d10000, %rdx  /* 0x1000003d10000 */
-	mulxq	%r9, %rsi, %r9          /* a4b4.hi.hi */
+	mulxq	%r9, %rsi, %r9          /* r9=a4b4.hi.hi rsi=a4b4.hi.lo */
 	addq	%rsi, %r14              /* a0b4.lo.. */
-	adcq	%r9, %r13
-	shldq	$12, %r14, %r13
+	adcq	%r9, %r13               /* a0b4.hi.. */
+	shldq	$12, %r14, %r13         /* (a0b4.lo..).high */
 	addq	%r13, %r11              /* a1b4.lo..            upper, over = (c[5] + over).split(52) */
-	adcq	$0, %r10
+	adcq	$0, %r10                /* a1b4.hi.. */
 	shldq	$12, %r11, %r10         /* (a1b4.lo..).high */
 	movabsq	$0xfffffffffffff, %r9   /* 0xfffffffffffff */
-	andq	%r9, %r11
+	andq	%r9, %r11               /* (a1b4.lo..).low */
 	shlq	$4, %r11                /* (a1b4.lo..).low<<    r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
-	movl	$52, %esi
-	bzhiq	%rsi, %r14, %rsi        /*                      r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
-	shrq	$48, %rsi               /*                      r4, top = r4.split(48) */
+	movl	$52, %esi               /* 0x34 */
+	bzhiq	%rsi, %r14, %rsi        /* (a0b4.lo..).low      r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
+	shrq	$48, %rsi               /* (a0b4.lo..).low.high r4, top = r4.split(48) */
 	orq	%r11, %rsi              /* (a0b4.lo..).low.high.. r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
 	addq	%r10, %rdi              /* a2b4.lo..            upper, over = (c[6] + over).split(52) */
-	adcq	$0, %r8
+	adcq	$0, %r8                 /* a2b4.hi.. */
 	shldq	$12, %rdi, %r8          /* (a2b4.lo..).high */
-	movabsq	$0x1000003d1, %rdx
-	mulxq	%rsi, %r11, %r10        /* .hi                  r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
-	movq	48(%rsp), %rsi          /* reload a0b1.hi.. */
+	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
+	mulxq	%rsi, %r11, %r10        /* r10=.hi r11=.lo      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	movq	48(%rsp), %rsi          /* a0b1.hi.. */
 	addq	8(%rsp), %r11           /* a0b0.lo.. */
-	adcq	(%rsp), %r10
-	shldq	$12, %r11, %r10
+	adcq	(%rsp), %r10            /* a0b0.hi.. */
+	shldq	$12, %r11, %r10         /* (a0b0.lo..).high */
 	addq	16(%rsp), %r10          /* a0b1.lo..            r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	adcq	$0, %rsi                /* a0b1.hi.. */
 	addq	%r8, %rbx               /* a3b4.lo..            upper, over = (c[7] + over).split(64) */
 	adcq	$0, %rcx                /* a3b4.hi.. */
 	andq	%r9, %rdi               /* (a2b4.lo..).low      upper, over = (c[6] + over).split(52) */
 	movq	%rax, %rdx              /* 0x1000003d10 */
-	mulxq	%rdi, %rdi, %r8         /* (a2b4.lo..).low.hi   r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	mulxq	%rdi, %rdi, %r8         /* r8=(a2b4.lo..).low.hi rdi=(a2b4.lo..).low.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	addq	%rdi, %r10              /* a0b1.lo.. */
 	mulxq	%rbx, %rdx, %rax        /* rax=a3b4.lo...hi rdx=a3b4.lo...lo r2, carry = (c[2] + carry + FOLD * upper).split(52) */
-	adcq	%r8, %rsi               /*                      r1, carry = (c[1] + carry + FOLD * upper).split(52) */
-	movq	40(%rsp), %r8           /* reload a0b2.hi.. */
+	adcq	%r8, %rsi               /* a0b1.hi..            r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	movq	40(%rsp), %r8           /* a0b2.hi.. */
 	shldq	$12, %r10, %rsi         /* (a0b1.lo..).high */
 	andq	%r9, %r12               /* (a0b3.lo..).low      r3, over = (c[3] + FOLD * low).split(52) */
 	addq	32(%rsp), %rsi          /* a0b2.lo..            r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	adcq	$0, %r8                 /* a0b2.hi.. */
 	addq	%rdx, %rsi              /* a0b2.lo.. */
-	movabsq	$0x1000003d10000, %rdx
+	movabsq	$0x1000003d10000, %rdx  /* 0x1000003d10000 */
 	mulxq	%rcx, %rdx, %rcx        /* rcx=a3b4.hi...hi rdx=a3b4.hi...lo r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
-	adcq	%rax, %r8               /*                      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	adcq	%rax, %r8               /* a0b2.hi..            r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	shldq	$12, %rsi, %r8          /* (a0b2.lo..).high */
-	movabsq	$0xffffffffffff, %rax
+	movabsq	$0xffffffffffff, %rax   /* 0xffffffffffff */
 	andq	%rax, %r14              /* (a0b4.lo..).low      r4, top = r4.split(48) */
 	movq	24(%rsp), %rax          /* out */
 	addq	%r12, %r8               /* (a0b2.lo..).high..   r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
@@ -218,10 +218,10 @@ SYMBOL(secp256k1_5x52_mul):
 	andq	%r9, %r10               /* (a0b1.lo..).low      r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	shldq	$12, %r8, %rcx          /* ((a0b2.lo..).high..).high r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	movq	%r10, 8(%rax)           /*                      return [r0, r1, r2, r3, r4 + carry] */
-	andq	%r9, %rsi               /*                      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	andq	%r9, %rsi               /* (a0b2.lo..).low      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	movq	%rsi, 16(%rax)          /*                      return [r0, r1, r2, r3, r4 + carry] */
 	addq	%rcx, %r14              /* (a0b4.lo..).low.. */
-	andq	%r9, %r8                /*                      r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
+	andq	%r9, %r8                /* ((a0b2.lo..).high..).low r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	movq	%r8, 24(%rax)           /*                      return [r0, r1, r2, r3, r4 + carry] */
 	movq	%r14, 32(%rax)
 	addq	$56, %rsp
@@ -293,16 +293,16 @@ SYMBOL(secp256k1_5x52_sqr):
 	movq	%rdx, %r12              /* a4x2 */
 	movq	24(%rsi), %rdx          /* a[3] */
 	mulxq	%rdx, %r14, %r13        /* r13=a3a3.hi r14=a3a3.lo */
-	movabsq	$0x1000003d10, %rdx
+	movabsq	$0x1000003d10, %rdx     /* 0x1000003d10 */
 	mulxq	%rcx, %rdx, %rcx        /* rcx=a4a4.lo.hi rdx=a4a4.lo.lo r3, over = (c[3] + FOLD * low).split(52) */
 	movq	%rdx, (%rsp)            /* spill a4a4.lo.lo */
-	movabsq	$0x1000003d10000, %rdx
+	movabsq	$0x1000003d10000, %rdx  /* 0x1000003d10000 */
 	mulxq	%r8, %rdx, %r8          /* r8=a4a4.hi.hi rdx=a4a4.hi.lo r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
 	movq	%rdx, 8(%rsp)           /* spill a4a4.hi.lo */
 	movq	16(%rsi), %rdx          /* a[2] */
 	movq	%rax, 16(%rsp)          /* spill a0a0.hi */
 	movq	%r10, 24(%rsp)          /* spill a0a0.lo */
-	mulxq	%r12, %r10, %rax        /* a2a4x2.hi            columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	mulxq	%r12, %r10, %rax        /* rax=a2a4x2.hi r10=a2a4x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	movq	24(%rsi), %rdx          /* a[3] */
 	addq	%r10, %r14              /* a3a3.lo.. */
 	adcq	%rax, %r13              /* a3a3.hi.. */
@@ -323,19 +323,19 @@ SYMBOL(secp256k1_5x52_sqr):
 	shlq	$1, %rdx                /* a2x2 */
 	movq	%rax, 88(%rsp)          /* spill a2a3x2.hi */
 	movq	%r8, 96(%rsp)           /* spill a2a3x2.lo */
-	mulxq	(%rsi), %r8, %rax       /* a0a2x2.hi */
+	mulxq	(%rsi), %r8, %rax       /* rax=a0a2x2.hi r8=a0a2x2.lo */
 	addq	%r8, %r12               /* a1a1.lo.. */
 	adcq	%rax, %rdi              /* a1a1.hi.. */
-	mulxq	8(%rsi), %r8, %rax      /* a1a2x2.hi */
+	mulxq	8(%rsi), %r8, %rax      /* rax=a1a2x2.hi r8=a1a2x2.lo */
 	movq	8(%rsi), %rdx           /* a[1] */
 	addq	%r8, %r14               /* a0a3x2.lo.. */
 	adcq	%rax, %r10              /* a0a3x2.hi.. */
 	addq	(%rsp), %r14            /* a0a3x2.lo..          r3, over = (c[3] + FOLD * low).split(52) */
-	adcq	%rcx, %r10
+	adcq	%rcx, %r10              /* a0a3x2.hi.. */
 	shldq	$12, %r14, %r10         /* (a0a3x2.lo..).high */
 	movabsq	$0xfffffffffffff, %rax  /* 0xfffffffffffff */
 	andq	%rax, %r14              /* (a0a3x2.lo..).low */
-	mulxq	48(%rsp), %rcx, %r8     /* a1a3x2.hi            columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	mulxq	48(%rsp), %rcx, %r8     /* r8=a1a3x2.hi rcx=a1a3x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	addq	%rcx, %rbp              /* a0a4x2.lo.. */
 	adcq	%r8, %rbx               /* a0a4x2.hi.. */
 	addq	%r9, %rbp               /* a0a4x2.lo.. */
@@ -343,34 +343,34 @@ SYMBOL(secp256k1_5x52_sqr):
 	addq	%r10, %rbp              /* a0a4x2.lo..          r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
 	adcq	$0, %rbx                /* a0a4x2.hi.. */
 	addq	8(%rsp), %rbp           /* a0a4x2.lo.. */
-	adcq	80(%rsp), %rbx
+	adcq	80(%rsp), %rbx          /* a0a4x2.hi.. */
 	shldq	$12, %rbp, %rbx         /* (a0a4x2.lo..).high */
 	mulxq	64(%rsp), %r11, %r10    /* r10=a1a4x2.hi r11=a1a4x2.lo c = columns(lambda x, y: x * y) */
 	shlq	$1, %rdx                /* a1x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	addq	96(%rsp), %r11          /* a1a4x2.lo.. */
 	adcq	88(%rsp), %r10          /* a1a4x2.hi.. */
 	addq	%rbx, %r11              /* a1a4x2.lo..          upper, over = (c[5] + over).split(52) */
-	adcq	$0, %r10
+	adcq	$0, %r10                /* a1a4x2.hi.. */
 	shldq	$12, %r11, %r10         /* (a1a4x2.lo..).high */
-	andq	%rax, %r11
+	andq	%rax, %r11              /* (a1a4x2.lo..).low */
 	shlq	$4, %r11                /* (a1a4x2.lo..).low<<  r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
-	movl	$52, %r9d
-	bzhiq	%r9, %rbp, %r9          /*                      r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
-	shrq	$48, %r9                /*                      r4, top = r4.split(48) */
+	movl	$52, %r9d               /* 0x34 */
+	bzhiq	%r9, %rbp, %r9          /* (a0a4x2.lo..).low    r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
+	shrq	$48, %r9                /* (a0a4x2.lo..).low.high r4, top = r4.split(48) */
 	orq	%r11, %r9               /* (a0a4x2.lo..).low.high.. r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
 	addq	40(%rsp), %r10          /* a3a3.lo..            upper, over = (c[6] + over).split(52) */
-	adcq	$0, %r13
+	adcq	$0, %r13                /* a3a3.hi.. */
 	shldq	$12, %r10, %r13         /* (a3a3.lo..).high */
 	movq	%rdx, %r11              /* a1x2 */
-	movabsq	$0x1000003d1, %rdx
-	mulxq	%r9, %r8, %r9           /* .hi                  r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
+	mulxq	%r9, %r8, %r9           /* r9=.hi r8=.lo        r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
 	movq	(%rsi), %rdx            /* a[0] */
-	movq	72(%rsp), %rsi          /* reload a3a4x2.hi */
+	movq	72(%rsp), %rsi          /* a3a4x2.hi */
 	addq	24(%rsp), %r8           /* a0a0.lo.. */
-	adcq	16(%rsp), %r9
+	adcq	16(%rsp), %r9           /* a0a0.hi.. */
 	shldq	$12, %r8, %r9           /* (a0a0.lo..).high */
 	andq	%rax, %r10              /* (a3a3.lo..).low      upper, over = (c[6] + over).split(52) */
-	mulxq	%r11, %rcx, %r11        /* a0a1x2.hi            r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	mulxq	%r11, %rcx, %r11        /* r11=a0a1x2.hi rcx=a0a1x2.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	addq	%rcx, %r9               /* (a0a0.lo..).high.. */
 	adcq	$0, %r11                /* a0a1x2.hi.. */
 	addq	32(%rsp), %r13          /* (a3a3.lo..).high..   upper, over = (c[7] + over).split(64) */
@@ -380,15 +380,15 @@ SYMBOL(secp256k1_5x52_sqr):
 	addq	%rcx, %r9               /* (a0a0.lo..).high..   r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	adcq	%r10, %r11              /* a0a1x2.hi.. */
 	mulxq	%r13, %rcx, %r10        /* r10=.hi rcx=.lo      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
-	shldq	$12, %r9, %r11          /*                      r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	shldq	$12, %r9, %r11          /* ((a0a0.lo..).high..).high r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	addq	%r11, %r12              /* a1a1.lo..            r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	adcq	$0, %rdi                /* a1a1.hi.. */
 	addq	%rcx, %r12              /* a1a1.lo.. */
-	movabsq	$0x1000003d10000, %rdx
+	movabsq	$0x1000003d10000, %rdx  /* 0x1000003d10000 */
 	mulxq	%rsi, %rcx, %r11        /* r11=a3a4x2.hi...hi rcx=a3a4x2.hi...lo r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
-	adcq	%r10, %rdi              /*                      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	adcq	%r10, %rdi              /* a1a1.hi..            r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	shldq	$12, %r12, %rdi         /* (a1a1.lo..).high */
-	movabsq	$0xffffffffffff, %r10
+	movabsq	$0xffffffffffff, %r10   /* 0xffffffffffff */
 	andq	%r10, %rbp              /* (a0a4x2.lo..).low    r4, top = r4.split(48) */
 	movq	56(%rsp), %r10          /* out */
 	addq	%r14, %rdi              /* (a1a1.lo..).high..   r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
@@ -399,10 +399,10 @@ SYMBOL(secp256k1_5x52_sqr):
 	andq	%rax, %r9               /* ((a0a0.lo..).high..).low r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	shldq	$12, %rdi, %r11         /* ((a1a1.lo..).high..).high r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	movq	%r9, 8(%r10)            /*                      return [r0, r1, r2, r3, r4 + carry] */
-	andq	%rax, %r12              /*                      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	andq	%rax, %r12              /* (a1a1.lo..).low      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	movq	%r12, 16(%r10)          /*                      return [r0, r1, r2, r3, r4 + carry] */
 	addq	%r11, %rbp              /* (a0a4x2.lo..).low.. */
-	andq	%rax, %rdi              /*                      r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
+	andq	%rax, %rdi              /* ((a1a1.lo..).high..).low r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	movq	%rdi, 24(%r10)          /*                      return [r0, r1, r2, r3, r4 + carry] */
 	movq	%rbp, 32(%r10)
 	addq	$104, %rsp
@@ -447,14 +447,14 @@ SYMBOL(secp256k1_5x52_normalize_weak):
 	.cfi_startproc
 	endbr64
 	movq	32(%rsi), %r10          /* a[4] */
-	movl	$48, %eax
+	movl	$48, %eax               /* 0x30 */
 	bzhiq	%rax, 32(%rsi), %rax    /* a[4].low             top, q = a[4].split(48) */
 	shrq	$48, %r10               /* a[4].high */
-	movabsq	$0x1000003d1, %r11
-	imulq	%r10, %r11              /*                      return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
+	movabsq	$0x1000003d1, %r11      /* 0x1000003d1 */
+	imulq	%r10, %r11              /* a[4].high            return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	addq	(%rsi), %r11            /* a[0].. */
 	movl	$52, %r10d              /* 0x34 */
-	shrxq	%r10, %r11, %r9         /*                      low, carry = (limb + carry).split(52) */
+	shrxq	%r10, %r11, %r9         /* (a[0]..).high        low, carry = (limb + carry).split(52) */
 	addq	8(%rsi), %r9            /* a[1].. */
 	shrxq	%r10, %r9, %r8          /* (a[1]..).high */
 	movabsq	$0xfffffffffffff, %rcx  /* 0xfffffffffffff */
@@ -469,7 +469,7 @@ SYMBOL(secp256k1_5x52_normalize_weak):
 	andq	%rcx, %r8               /* (a[2]..).low         low, carry = (limb + carry).split(52) */
 	addq	%r10, %rax              /* a[4].low..           return [*done, limbs[-1] + carry] */
 	movq	%r8, 16(%rdi)
-	andq	%rcx, %rdx              /*                      low, carry = (limb + carry).split(52) */
+	andq	%rcx, %rdx              /* (a[3]..).low         low, carry = (limb + carry).split(52) */
 	movq	%rdx, 24(%rdi)          /*                      return [*done, limbs[-1] + carry] */
 	movq	%rax, 32(%rdi)
 	ret
@@ -544,92 +544,92 @@ LOCAL(square_n_loop3):
 	mulxq	%rcx, %r11, %r10        /* r10=s1s1.hi r11=s1s1.lo */
 	movq	%r8, %rdx               /* s2x2 */
 	movq	%rbx, 40(%rsp)          /* spill s0 */
-	mulxq	%rbx, %r8, %rbx         /* s0s2x2.hi            columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	mulxq	%rbx, %r8, %rbx         /* rbx=s0s2x2.hi r8=s0s2x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	addq	%r8, %r11               /* s1s1.lo.. */
 	adcq	%rbx, %r10              /* s1s1.hi.. */
-	mulxq	%rcx, %rdx, %r8         /* s1s2x2.hi */
+	mulxq	%rcx, %rdx, %r8         /* r8=s1s2x2.hi rdx=s1s2x2.lo */
 	addq	%rdx, %r12              /* s0s3x2.lo.. */
 	adcq	%r8, %rbp               /* s0s3x2.hi.. */
 	movq	%rcx, %rdx              /* s1 */
-	mulxq	%rdi, %rbx, %r8         /* s1s3x2.hi */
+	mulxq	%rdi, %rbx, %r8         /* r8=s1s3x2.hi rbx=s1s3x2.lo */
 	addq	%rbx, %r9               /* s0s4x2.lo.. */
 	adcq	%r8, %r14               /* s0s4x2.hi.. */
 	mulxq	%r13, %rcx, %r8         /* r8=s1s4x2.hi rcx=s1s4x2.lo c = columns(lambda x, y: x * y) */
 	movq	%rax, %rdx              /* s2 */
 	movq	%r11, 48(%rsp)          /* spill s1s1.lo.. */
-	mulxq	%rax, %r11, %rbx        /* s2s2.hi */
+	mulxq	%rax, %r11, %rbx        /* rbx=s2s2.hi r11=s2s2.lo */
 	addq	%r11, %r9               /* s0s4x2.lo..          columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	adcq	%rbx, %r14              /* s0s4x2.hi.. */
-	mulxq	%rdi, %rdi, %r11        /* s2s3x2.hi */
+	mulxq	%rdi, %rdi, %r11        /* r11=s2s3x2.hi rdi=s2s3x2.lo */
 	addq	%rdi, %rcx              /* s1s4x2.lo.. */
 	adcq	%r11, %r8               /* s1s4x2.hi.. */
 	movq	%rsi, %rdx              /* s3 */
 	mulxq	%rsi, %rdi, %r11        /* r11=s3s3.hi rdi=s3s3.lo c = columns(lambda x, y: x * y) */
 	movq	%rax, %rdx              /* s2 */
-	mulxq	%r13, %rdx, %rax        /* s2s4x2.hi            columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	mulxq	%r13, %rdx, %rax        /* rax=s2s4x2.hi rdx=s2s4x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	addq	%rdx, %rdi              /* s3s3.lo.. */
 	adcq	%rax, %r11              /* s3s3.hi.. */
 	movq	%r15, %rdx              /* s4 */
 	mulxq	%r15, %rdx, %rax        /* rax=s4s4.hi rdx=s4s4.lo c = columns(lambda x, y: x * y) */
 	movabsq	$0x1000003d10, %rbx     /* 0x1000003d10 */
-	mulxq	%rbx, %r15, %rdx        /* s4s4.lo.hi           r3, over = (c[3] + FOLD * low).split(52) */
+	mulxq	%rbx, %r15, %rdx        /* rdx=s4s4.lo.hi r15=s4s4.lo.lo r3, over = (c[3] + FOLD * low).split(52) */
 	addq	%r15, %r12              /* s0s3x2.lo.. */
-	adcq	%rdx, %rbp
-	shldq	$12, %r12, %rbp
+	adcq	%rdx, %rbp              /* s0s3x2.hi.. */
+	shldq	$12, %r12, %rbp         /* (s0s3x2.lo..).high */
 	addq	%rbp, %r9               /* s0s4x2.lo..          r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
 	adcq	$0, %r14                /* s0s4x2.hi.. */
 	movabsq	$0x1000003d10000, %rdx  /* 0x1000003d10000 */
-	mulxq	%rax, %rbp, %rax        /* s4s4.hi.hi */
+	mulxq	%rax, %rbp, %rax        /* rax=s4s4.hi.hi rbp=s4s4.hi.lo */
 	addq	%rbp, %r9               /* s0s4x2.lo.. */
-	adcq	%rax, %r14
+	adcq	%rax, %r14              /* s0s4x2.hi.. */
 	shldq	$12, %r9, %r14          /* (s0s4x2.lo..).high */
 	movl	$52, %eax               /* 0x34 */
-	bzhiq	%rax, %r9, %rbp
+	bzhiq	%rax, %r9, %rbp         /* (s0s4x2.lo..).low */
 	shrq	$48, %rbp               /* (s0s4x2.lo..).low.high r4, top = r4.split(48) */
 	addq	%r14, %rcx              /* s1s4x2.lo..          upper, over = (c[5] + over).split(52) */
-	adcq	$0, %r8
+	adcq	$0, %r8                 /* s1s4x2.hi.. */
 	shldq	$12, %rcx, %r8          /* (s1s4x2.lo..).high */
 	movabsq	$0xfffffffffffff, %r14  /* 0xfffffffffffff */
-	andq	%r14, %rcx
-	shlq	$4, %rcx                /*                      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	andq	%r14, %rcx              /* (s1s4x2.lo..).low */
+	shlq	$4, %rcx                /* (s1s4x2.lo..).low<<  r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
 	orq	%rcx, %rbp              /* (s0s4x2.lo..).low.high.. */
 	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
-	mulxq	%rbp, %rbp, %rcx        /* .hi */
-	movq	40(%rsp), %rdx          /* reload s0 */
+	mulxq	%rbp, %rbp, %rcx        /* rcx=.hi rbp=.lo */
+	movq	40(%rsp), %rdx          /* s0 */
 	addq	32(%rsp), %rbp          /* s0s0.lo.. */
-	adcq	24(%rsp), %rcx
+	adcq	24(%rsp), %rcx          /* s0s0.hi.. */
 	shldq	$12, %rbp, %rcx         /* (s0s0.lo..).high */
 	addq	%r8, %rdi               /* s3s3.lo..            upper, over = (c[6] + over).split(52) */
-	adcq	$0, %r11
+	adcq	$0, %r11                /* s3s3.hi.. */
 	shldq	$12, %rdi, %r11         /* (s3s3.lo..).high */
-	mulxq	16(%rsp), %rdx, %r8     /* s0s1x2.hi            r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	mulxq	16(%rsp), %rdx, %r8     /* r8=s0s1x2.hi rdx=s0s1x2.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	addq	%rdx, %rcx              /* (s0s0.lo..).high.. */
 	adcq	$0, %r8                 /* s0s1x2.hi.. */
 	andq	%r14, %rdi              /* (s3s3.lo..).low      upper, over = (c[6] + over).split(52) */
 	movq	%rdi, %rdx              /* (s3s3.lo..).low */
-	mulxq	%rbx, %rdi, %rdx        /* (s3s3.lo..).low.hi   r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	mulxq	%rbx, %rdi, %rdx        /* rdx=(s3s3.lo..).low.hi rdi=(s3s3.lo..).low.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	addq	%rdi, %rcx              /* (s0s0.lo..).high.. */
-	adcq	%rdx, %r8
+	adcq	%rdx, %r8               /* s0s1x2.hi.. */
 	shldq	$12, %rcx, %r8          /* ((s0s0.lo..).high..).high */
 	movq	%rsi, %rdx              /* s3 */
-	mulxq	%r13, %rdx, %rsi        /* s3s4x2.hi            upper, over = (c[7] + over).split(64) */
+	mulxq	%r13, %rdx, %rsi        /* rsi=s3s4x2.hi rdx=s3s4x2.lo upper, over = (c[7] + over).split(64) */
 	addq	%r11, %rdx              /* (s3s3.lo..).high.. */
 	adcq	$0, %rsi                /* s3s4x2.hi.. */
 	addq	48(%rsp), %r8           /* s1s1.lo..            r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	adcq	$0, %r10                /* s1s1.hi.. */
-	mulxq	%rbx, %rdx, %r11        /* .hi */
+	mulxq	%rbx, %rdx, %r11        /* r11=.hi rdx=.lo */
 	addq	%rdx, %r8               /* s1s1.lo.. */
-	adcq	%r11, %r10
+	adcq	%r11, %r10              /* s1s1.hi.. */
 	shldq	$12, %r8, %r10          /* (s1s1.lo..).high */
-	andq	%r14, %r12              /*                      r3, over = (c[3] + FOLD * low).split(52) */
+	andq	%r14, %r12              /* (s0s3x2.lo..).low    r3, over = (c[3] + FOLD * low).split(52) */
 	addq	%r12, %r10              /* (s1s1.lo..).high..   r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	movabsq	$0x1000003d10000, %rdx  /* 0x1000003d10000 */
-	mulxq	%rsi, %rsi, %r11        /* s3s4x2.hi...hi */
+	mulxq	%rsi, %rsi, %r11        /* r11=s3s4x2.hi...hi rsi=s3s4x2.hi...lo */
 	addq	%r10, %rsi              /* (s1s1.lo..).high.. */
-	adcq	$0, %r11
+	adcq	$0, %r11                /* s3s4x2.hi...hi.. */
 	shldq	$12, %rsi, %r11         /* ((s1s1.lo..).high..).high */
 	movabsq	$0xffffffffffff, %r10   /* 0xffffffffffff */
-	andq	%r10, %r9               /*                      r4, top = r4.split(48) */
+	andq	%r10, %r9               /* (s0s4x2.lo..).low    r4, top = r4.split(48) */
 	addq	%r11, %r9               /* (s0s4x2.lo..).low..  return [r0, r1, r2, r3, r4 + carry] */
 	andq	%r14, %rbp              /* (s0s0.lo..).low      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
 	andq	%r14, %rcx              /* ((s0s0.lo..).high..).low r1, carry = (c[1] + carry + FOLD * upper).split(52) */
@@ -644,18 +644,18 @@ LOCAL(square_n_loop3):
 LOCAL(square_n_none):
 	movl	$48, %r10d              /* 0x30 */
 	shrxq	%r10, 32(%rsi), %rax    /* a[4].high            top, q = a[4].split(48) */
-	movabsq	$0x1000003d1, %rbx
-	imulq	%rax, %rbx              /*                      return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
+	movabsq	$0x1000003d1, %rbx      /* 0x1000003d1 */
+	imulq	%rax, %rbx              /* a[4].high            return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	addq	(%rsi), %rbx            /* a[0].. */
 	movl	$52, %r11d              /* 0x34 */
-	shrxq	%r11, %rbx, %rcx        /*                      low, carry = (limb + carry).split(52) */
+	shrxq	%r11, %rbx, %rcx        /* (a[0]..).high        low, carry = (limb + carry).split(52) */
 	addq	8(%rsi), %rcx           /* a[1].. */
-	shrxq	%r11, %rcx, %rax
+	shrxq	%r11, %rcx, %rax        /* (a[1]..).high */
 	addq	16(%rsi), %rax          /* a[2].. */
-	shrxq	%r11, %rax, %r9
+	shrxq	%r11, %rax, %r9         /* (a[2]..).high */
 	addq	24(%rsi), %r9           /* a[3].. */
 	shrxq	%r11, %r9, %r11         /* (a[3]..).high */
-	bzhiq	%r10, 32(%rsi), %r15    /*                      top, q = a[4].split(48) */
+	bzhiq	%r10, 32(%rsi), %r15    /* a[4].low             top, q = a[4].split(48) */
 	addq	%r11, %r15              /* a[4].low..           return [*done, limbs[-1] + carry] */
 	movabsq	$0xfffffffffffff, %r10  /* 0xfffffffffffff */
 	andq	%r10, %rbx              /* (a[0]..).low         low, carry = (limb + carry).split(52) */
@@ -717,58 +717,58 @@ SYMBOL(secp256k1_5x52_canon):
 	endbr64
 	movl	$48, %eax               /* 0x30 */
 	shrxq	%rax, 32(%rsi), %r10    /* a[4].high            top, q = a[4].split(48) */
-	movabsq	$0x1000003d1, %r11
-	imulq	%r10, %r11              /*                      return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
+	movabsq	$0x1000003d1, %r11      /* 0x1000003d1 */
+	imulq	%r10, %r11              /* a[4].high            return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	addq	(%rsi), %r11            /* a[0].. */
 	movl	$52, %r10d              /* 0x34 */
-	shrxq	%r10, %r11, %r9         /*                      low, carry = (limb + carry).split(52) */
+	shrxq	%r10, %r11, %r9         /* (a[0]..).high        low, carry = (limb + carry).split(52) */
 	addq	8(%rsi), %r9            /* a[1].. */
-	shrxq	%r10, %r9, %r8
+	shrxq	%r10, %r9, %r8          /* (a[1]..).high */
 	addq	16(%rsi), %r8           /* a[2].. */
-	shrxq	%r10, %r8, %rcx
+	shrxq	%r10, %r8, %rcx         /* (a[2]..).high */
 	addq	24(%rsi), %rcx          /* a[3].. */
 	shrxq	%r10, %rcx, %rdx        /* (a[3]..).high */
-	bzhiq	%rax, 32(%rsi), %rsi    /*                      top, q = a[4].split(48) */
+	bzhiq	%rax, 32(%rsi), %rsi    /* a[4].low             top, q = a[4].split(48) */
 	addq	%rdx, %rsi              /* a[4].low..           return [*done, limbs[-1] + carry] */
 	movabsq	$0xfffffffffffff, %rdx  /* 0xfffffffffffff */
 	andq	%rdx, %r11              /* (a[0]..).low         low, carry = (limb + carry).split(52) */
-	movabsq	$0x1000003d1, %r10
-	addq	%r11, %r10              /*                      q = t[0] + EXCESS */
+	movabsq	$0x1000003d1, %r10      /* 0x1000003d1 */
+	addq	%r11, %r10              /* (a[0]..).low..       q = t[0] + EXCESS */
 	shrq	$52, %r10               /* ((a[0]..).low..).high q = limb + q.split(52)[1] */
 	andq	%rdx, %r9               /* (a[1]..).low         low, carry = (limb + carry).split(52) */
-	addq	%r9, %r10               /*                      q = limb + q.split(52)[1] */
+	addq	%r9, %r10               /* (a[1]..).low..       q = limb + q.split(52)[1] */
 	shrq	$52, %r10               /* ((a[1]..).low..).high */
 	andq	%rdx, %r8               /* (a[2]..).low         low, carry = (limb + carry).split(52) */
-	addq	%r8, %r10               /*                      q = limb + q.split(52)[1] */
+	addq	%r8, %r10               /* (a[2]..).low..       q = limb + q.split(52)[1] */
 	shrq	$52, %r10               /* ((a[2]..).low..).high */
 	andq	%rdx, %rcx              /* (a[3]..).low         low, carry = (limb + carry).split(52) */
-	addq	%rcx, %r10              /*                      q = limb + q.split(52)[1] */
-	shrq	$52, %r10
+	addq	%rcx, %r10              /* (a[3]..).low..       q = limb + q.split(52)[1] */
+	shrq	$52, %r10               /* ((a[3]..).low..).high */
 	addq	%rsi, %r10              /* a[4].low.. */
 	shrxq	%rax, %r10, %rax        /* (a[4].low..).high    q = q.split(48)[1] */
-	movabsq	$0x1000003d1, %rdx
-	imulq	%rax, %rdx              /*                      *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
+	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
+	imulq	%rax, %rdx              /* %v38                 *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
 	addq	%rdx, %r11              /* (a[0]..).low.. */
 	movl	$52, %eax               /* 0x34 */
-	shrxq	%rax, %r11, %rdx        /*                      low, carry = (limb + carry).split(52) */
+	shrxq	%rax, %r11, %rdx        /* ((a[0]..).low..).high low, carry = (limb + carry).split(52) */
 	addq	%rdx, %r9               /* (a[1]..).low.. */
-	shrxq	%rax, %r9, %rdx
+	shrxq	%rax, %r9, %rdx         /* ((a[1]..).low..).high */
 	addq	%rdx, %r8               /* (a[2]..).low.. */
-	shrxq	%rax, %r8, %rdx
+	shrxq	%rax, %r8, %rdx         /* ((a[2]..).low..).high */
 	addq	%rdx, %rcx              /* (a[3]..).low.. */
-	shrxq	%rax, %rcx, %rax
+	shrxq	%rax, %rcx, %rax        /* ((a[3]..).low..).high */
 	addq	%rax, %rsi              /* a[4].low..           return [*done, limbs[-1] + carry] */
-	movabsq	$0xffff000000000000, %rax
-	andq	%rax, %r10              /*                      return [*low, top - (q << 48)] */
+	movabsq	$0xffff000000000000, %rax /* 0xffff000000000000 */
+	andq	%rax, %r10              /* (a[4].low..).low     return [*low, top - (q << 48)] */
 	subq	%r10, %rsi              /* a[4].low.. */
 	movabsq	$0xfffffffffffff, %rax  /* 0xfffffffffffff */
-	andq	%rax, %r11              /*                      low, carry = (limb + carry).split(52) */
+	andq	%rax, %r11              /* ((a[0]..).low..).low low, carry = (limb + carry).split(52) */
 	movq	%r11, (%rdi)            /*                      return [*low, top - (q << 48)] */
-	andq	%rax, %r9               /*                      low, carry = (limb + carry).split(52) */
+	andq	%rax, %r9               /* ((a[1]..).low..).low low, carry = (limb + carry).split(52) */
 	movq	%r9, 8(%rdi)            /*                      return [*low, top - (q << 48)] */
-	andq	%rax, %r8               /*                      low, carry = (limb + carry).split(52) */
+	andq	%rax, %r8               /* ((a[2]..).low..).low low, carry = (limb + carry).split(52) */
 	movq	%r8, 16(%rdi)           /*                      return [*low, top - (q << 48)] */
-	andq	%rax, %rcx              /*                      low, carry = (limb + carry).split(52) */
+	andq	%rax, %rcx              /* ((a[3]..).low..).low low, carry = (limb + carry).split(52) */
 	movq	%rcx, 24(%rdi)          /*                      return [*low, top - (q << 48)] */
 	movq	%rsi, 32(%rdi)
 	ret
@@ -796,41 +796,41 @@ SYMBOL(secp256k1_5x52_canon):
 SYMBOL(secp256k1_5x52_mul_small):
 	.cfi_startproc
 	endbr64
-	mulxq	32(%rsi), %r10, %rax    /* ca4.lo               top, q = (c * a[4]).split(48) */
+	mulxq	32(%rsi), %r10, %rax    /* rax=ca4.hi r10=ca4.lo top, q = (c * a[4]).split(48) */
 	shldq	$16, %r10, %rax         /* ca4.lo.high */
 	mulxq	(%rsi), %r9, %r11       /* r11=ca0.hi r9=ca0.lo return chained([c * a[0] + q * EXCESS, *(c * limb for limb in a[1:4]), top]) */
 	movq	%rdx, %r8               /* c */
-	movabsq	$0x1000003d1, %rdx
-	mulxq	%rax, %rcx, %rax        /* ca4.lo.high.hi */
+	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
+	mulxq	%rax, %rcx, %rax        /* rax=ca4.lo.high.hi rcx=ca4.lo.high.lo */
 	movq	8(%rsi), %rdx           /* a[1] */
 	addq	%rcx, %r9               /* ca0.lo.. */
-	adcq	%rax, %r11
+	adcq	%rax, %r11              /* ca0.hi.. */
 	shldq	$12, %r9, %r11          /* (ca0.lo..).high      low, carry = (limb + carry).split(52) */
-	mulxq	%r8, %rcx, %rax         /* ca1.hi */
+	mulxq	%r8, %rcx, %rax         /* rax=ca1.hi rcx=ca1.lo */
 	movq	16(%rsi), %rdx          /* a[2] */
 	addq	%rcx, %r11              /* (ca0.lo..).high.. */
-	adcq	$0, %rax
+	adcq	$0, %rax                /* ca1.hi.. */
 	shldq	$12, %r11, %rax         /* ((ca0.lo..).high..).high */
-	mulxq	%r8, %rdx, %rcx         /* ca2.hi */
+	mulxq	%r8, %rdx, %rcx         /* rcx=ca2.hi rdx=ca2.lo */
 	addq	%rdx, %rax              /* ((ca0.lo..).high..).high.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	adcq	$0, %rcx
+	adcq	$0, %rcx                /* ca2.hi.. */
 	shldq	$12, %rax, %rcx         /* (((ca0.lo..).high..).high..).high */
-	mulxq	%r8, %rdx, %r8          /* ca3.hi */
+	mulxq	%r8, %rdx, %r8          /* r8=ca3.hi rdx=ca3.lo */
 	addq	%rdx, %rcx              /* (((ca0.lo..).high..).high..).high.. */
-	adcq	$0, %r8
+	adcq	$0, %r8                 /* ca3.hi.. */
 	shldq	$12, %rcx, %r8          /* ((((ca0.lo..).high..).high..).high..).high */
-	movabsq	$0xffffffffffff, %rdx
-	andq	%rdx, %r10              /*                      top, q = (c * a[4]).split(48) */
+	movabsq	$0xffffffffffff, %rdx   /* 0xffffffffffff */
+	andq	%rdx, %r10              /* ca4.lo.low           top, q = (c * a[4]).split(48) */
 	addq	%r8, %r10               /* ca4.lo.low..         return [*done, limbs[-1] + carry] */
 	movabsq	$0xfffffffffffff, %r8   /* 0xfffffffffffff */
-	andq	%r8, %r9                /*                      low, carry = (limb + carry).split(52) */
+	andq	%r8, %r9                /* (ca0.lo..).low       low, carry = (limb + carry).split(52) */
 	movq	%r9, (%rdi)             /*                      return [*done, limbs[-1] + carry] */
-	andq	%r8, %r11               /*                      low, carry = (limb + carry).split(52) */
+	andq	%r8, %r11               /* ((ca0.lo..).high..).low low, carry = (limb + carry).split(52) */
 	movq	%r11, 8(%rdi)           /*                      return [*done, limbs[-1] + carry] */
-	andq	%r8, %rax               /*                      low, carry = (limb + carry).split(52) */
+	andq	%r8, %rax               /* (((ca0.lo..).high..).high..).low low, carry = (limb + carry).split(52) */
 	movq	%rax, 16(%rdi)          /*                      return [*done, limbs[-1] + carry] */
-	andq	%r8, %rcx               /*                      low, carry = (limb + carry).split(52) */
+	andq	%r8, %rcx               /* ((((ca0.lo..).high..).high..).high..).low low, carry = (limb + carry).split(52) */
 	movq	%rcx, 24(%rdi)          /*                      return [*done, limbs[-1] + carry] */
 	movq	%r10, 32(%rdi)
 	ret
@@ -933,15 +933,15 @@ SYMBOL(secp256k1_5x52_mul_int):
 SYMBOL(secp256k1_5x52_neg):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x3ffffbfffff0bc, %rax
+	movabsq	$0x3ffffbfffff0bc, %rax /* 0x3ffffbfffff0bc */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0x3ffffffffffffc, %r10
+	movabsq	$0x3ffffffffffffc, %r10 /* 0x3ffffffffffffc */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x3ffffffffffffc, %r11
+	movabsq	$0x3ffffffffffffc, %r11 /* 0x3ffffffffffffc */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x3ffffffffffffc, %r9
+	movabsq	$0x3ffffffffffffc, %r9  /* 0x3ffffffffffffc */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x3fffffffffffc, %r8
+	movabsq	$0x3fffffffffffc, %r8   /* 0x3fffffffffffc */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -971,15 +971,15 @@ SYMBOL(secp256k1_5x52_neg):
 SYMBOL(secp256k1_5x52_negate_2):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x5ffff9ffffe91a, %rax
+	movabsq	$0x5ffff9ffffe91a, %rax /* 0x5ffff9ffffe91a */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0x5ffffffffffffa, %r10
+	movabsq	$0x5ffffffffffffa, %r10 /* 0x5ffffffffffffa */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x5ffffffffffffa, %r11
+	movabsq	$0x5ffffffffffffa, %r11 /* 0x5ffffffffffffa */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x5ffffffffffffa, %r9
+	movabsq	$0x5ffffffffffffa, %r9  /* 0x5ffffffffffffa */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x5fffffffffffa, %r8
+	movabsq	$0x5fffffffffffa, %r8   /* 0x5fffffffffffa */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1009,15 +1009,15 @@ SYMBOL(secp256k1_5x52_negate_2):
 SYMBOL(secp256k1_5x52_negate_3):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x7ffff7ffffe178, %rax
+	movabsq	$0x7ffff7ffffe178, %rax /* 0x7ffff7ffffe178 */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0x7ffffffffffff8, %r10
+	movabsq	$0x7ffffffffffff8, %r10 /* 0x7ffffffffffff8 */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x7ffffffffffff8, %r11
+	movabsq	$0x7ffffffffffff8, %r11 /* 0x7ffffffffffff8 */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x7ffffffffffff8, %r9
+	movabsq	$0x7ffffffffffff8, %r9  /* 0x7ffffffffffff8 */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x7fffffffffff8, %r8
+	movabsq	$0x7fffffffffff8, %r8   /* 0x7fffffffffff8 */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1047,15 +1047,15 @@ SYMBOL(secp256k1_5x52_negate_3):
 SYMBOL(secp256k1_5x52_negate_4):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x9ffff5ffffd9d6, %rax
+	movabsq	$0x9ffff5ffffd9d6, %rax /* 0x9ffff5ffffd9d6 */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0x9ffffffffffff6, %r10
+	movabsq	$0x9ffffffffffff6, %r10 /* 0x9ffffffffffff6 */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x9ffffffffffff6, %r11
+	movabsq	$0x9ffffffffffff6, %r11 /* 0x9ffffffffffff6 */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x9ffffffffffff6, %r9
+	movabsq	$0x9ffffffffffff6, %r9  /* 0x9ffffffffffff6 */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x9fffffffffff6, %r8
+	movabsq	$0x9fffffffffff6, %r8   /* 0x9fffffffffff6 */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1085,15 +1085,15 @@ SYMBOL(secp256k1_5x52_negate_4):
 SYMBOL(secp256k1_5x52_negate_5):
 	.cfi_startproc
 	endbr64
-	movabsq	$0xbffff3ffffd234, %rax
+	movabsq	$0xbffff3ffffd234, %rax /* 0xbffff3ffffd234 */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0xbffffffffffff4, %r10
+	movabsq	$0xbffffffffffff4, %r10 /* 0xbffffffffffff4 */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0xbffffffffffff4, %r11
+	movabsq	$0xbffffffffffff4, %r11 /* 0xbffffffffffff4 */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0xbffffffffffff4, %r9
+	movabsq	$0xbffffffffffff4, %r9  /* 0xbffffffffffff4 */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0xbfffffffffff4, %r8
+	movabsq	$0xbfffffffffff4, %r8   /* 0xbfffffffffff4 */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1123,15 +1123,15 @@ SYMBOL(secp256k1_5x52_negate_5):
 SYMBOL(secp256k1_5x52_negate_6):
 	.cfi_startproc
 	endbr64
-	movabsq	$0xdffff1ffffca92, %rax
+	movabsq	$0xdffff1ffffca92, %rax /* 0xdffff1ffffca92 */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0xdffffffffffff2, %r10
+	movabsq	$0xdffffffffffff2, %r10 /* 0xdffffffffffff2 */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0xdffffffffffff2, %r11
+	movabsq	$0xdffffffffffff2, %r11 /* 0xdffffffffffff2 */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0xdffffffffffff2, %r9
+	movabsq	$0xdffffffffffff2, %r9  /* 0xdffffffffffff2 */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0xdfffffffffff2, %r8
+	movabsq	$0xdfffffffffff2, %r8   /* 0xdfffffffffff2 */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1161,15 +1161,15 @@ SYMBOL(secp256k1_5x52_negate_6):
 SYMBOL(secp256k1_5x52_negate_7):
 	.cfi_startproc
 	endbr64
-	movabsq	$0xffffefffffc2f0, %rax
+	movabsq	$0xffffefffffc2f0, %rax /* 0xffffefffffc2f0 */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0xfffffffffffff0, %r10
+	movabsq	$0xfffffffffffff0, %r10 /* 0xfffffffffffff0 */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0xfffffffffffff0, %r11
+	movabsq	$0xfffffffffffff0, %r11 /* 0xfffffffffffff0 */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0xfffffffffffff0, %r9
+	movabsq	$0xfffffffffffff0, %r9  /* 0xfffffffffffff0 */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0xffffffffffff0, %r8
+	movabsq	$0xffffffffffff0, %r8   /* 0xffffffffffff0 */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1200,15 +1200,15 @@ SYMBOL(secp256k1_5x52_negate_7):
 SYMBOL(secp256k1_5x52_sub):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x7ffff7ffffe178, %rax
+	movabsq	$0x7ffff7ffffe178, %rax /* 0x7ffff7ffffe178 */
 	subq	(%rdx), %rax            /* b[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0x7ffffffffffff8, %r10
+	movabsq	$0x7ffffffffffff8, %r10 /* 0x7ffffffffffff8 */
 	subq	8(%rdx), %r10           /* b[1].. */
-	movabsq	$0x7ffffffffffff8, %r11
+	movabsq	$0x7ffffffffffff8, %r11 /* 0x7ffffffffffff8 */
 	subq	16(%rdx), %r11          /* b[2].. */
-	movabsq	$0x7ffffffffffff8, %r9
+	movabsq	$0x7ffffffffffff8, %r9  /* 0x7ffffffffffff8 */
 	subq	24(%rdx), %r9           /* b[3].. */
-	movabsq	$0x7fffffffffff8, %r8
+	movabsq	$0x7fffffffffff8, %r8   /* 0x7fffffffffff8 */
 	subq	32(%rdx), %r8           /* b[4].. */
 	addq	(%rsi), %rax            /* a[0]..               return [x + y for x, y in zip(a, negated(b, 3))] */
 	addq	8(%rsi), %r10           /* a[1].. */
@@ -1298,15 +1298,15 @@ SYMBOL(secp256k1_5x52_from_storage):
 	shrdq	$40, %r11, %r9          /* a[1].high */
 	shrdq	$28, %r8, %r11          /* a[2].high */
 	shrq	$16, %r8                /* a[3].high */
-	movl	$52, %ecx
-	bzhiq	%rcx, %rax, %rax
+	movl	$52, %ecx               /* 0x34 */
+	bzhiq	%rcx, %rax, %rax        /* a[0].low */
 	movq	%rax, (%rdi)
 	movabsq	$0xfffffffffffff, %rax  /* 0xfffffffffffff */
-	andq	%rax, %r10
+	andq	%rax, %r10              /* a[0].high.low */
 	movq	%r10, 8(%rdi)
-	andq	%rax, %r9
+	andq	%rax, %r9               /* a[1].high.low */
 	movq	%r9, 16(%rdi)
-	andq	%rax, %r11
+	andq	%rax, %r11              /* a[2].high.low */
 	movq	%r11, 24(%rdi)
 	movq	%r8, 32(%rdi)
 	ret
@@ -1338,74 +1338,74 @@ SYMBOL(secp256k1_5x52_to_bytes):
 	.cfi_offset %rbx, -16
 	movl	$48, %eax               /* 0x30 */
 	shrxq	%rax, 32(%rsi), %r10    /* a[4].high            top, q = a[4].split(48) */
-	movabsq	$0x1000003d1, %r11
-	imulq	%r10, %r11              /*                      return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
+	movabsq	$0x1000003d1, %r11      /* 0x1000003d1 */
+	imulq	%r10, %r11              /* a[4].high            return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	addq	(%rsi), %r11            /* a[0].. */
 	movl	$52, %r10d              /* 0x34 */
-	shrxq	%r10, %r11, %r9         /*                      low, carry = (limb + carry).split(52) */
+	shrxq	%r10, %r11, %r9         /* (a[0]..).high        low, carry = (limb + carry).split(52) */
 	addq	8(%rsi), %r9            /* a[1].. */
-	shrxq	%r10, %r9, %r8
+	shrxq	%r10, %r9, %r8          /* (a[1]..).high */
 	addq	16(%rsi), %r8           /* a[2].. */
-	shrxq	%r10, %r8, %rcx
+	shrxq	%r10, %r8, %rcx         /* (a[2]..).high */
 	addq	24(%rsi), %rcx          /* a[3].. */
 	shrxq	%r10, %rcx, %rdx        /* (a[3]..).high */
-	bzhiq	%rax, 32(%rsi), %rbx    /*                      top, q = a[4].split(48) */
+	bzhiq	%rax, 32(%rsi), %rbx    /* a[4].low             top, q = a[4].split(48) */
 	addq	%rdx, %rbx              /* a[4].low..           return [*done, limbs[-1] + carry] */
 	movabsq	$0xfffffffffffff, %rdx  /* 0xfffffffffffff */
 	andq	%rdx, %r11              /* (a[0]..).low         low, carry = (limb + carry).split(52) */
-	movabsq	$0x1000003d1, %rsi
-	addq	%r11, %rsi              /*                      q = t[0] + EXCESS */
+	movabsq	$0x1000003d1, %rsi      /* 0x1000003d1 */
+	addq	%r11, %rsi              /* (a[0]..).low..       q = t[0] + EXCESS */
 	shrq	$52, %rsi               /* ((a[0]..).low..).high q = limb + q.split(52)[1] */
 	andq	%rdx, %r9               /* (a[1]..).low         low, carry = (limb + carry).split(52) */
-	addq	%r9, %rsi               /*                      q = limb + q.split(52)[1] */
+	addq	%r9, %rsi               /* (a[1]..).low..       q = limb + q.split(52)[1] */
 	shrq	$52, %rsi               /* ((a[1]..).low..).high */
 	andq	%rdx, %r8               /* (a[2]..).low         low, carry = (limb + carry).split(52) */
-	addq	%r8, %rsi               /*                      q = limb + q.split(52)[1] */
+	addq	%r8, %rsi               /* (a[2]..).low..       q = limb + q.split(52)[1] */
 	shrq	$52, %rsi               /* ((a[2]..).low..).high */
 	andq	%rdx, %rcx              /* (a[3]..).low         low, carry = (limb + carry).split(52) */
-	addq	%rcx, %rsi              /*                      q = limb + q.split(52)[1] */
-	shrq	$52, %rsi
+	addq	%rcx, %rsi              /* (a[3]..).low..       q = limb + q.split(52)[1] */
+	shrq	$52, %rsi               /* ((a[3]..).low..).high */
 	addq	%rbx, %rsi              /* a[4].low.. */
 	shrxq	%rax, %rsi, %rax        /* (a[4].low..).high    q = q.split(48)[1] */
-	movabsq	$0x1000003d1, %rdx
-	imulq	%rax, %rdx              /*                      *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
+	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
+	imulq	%rax, %rdx              /* %v38                 *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
 	addq	%rdx, %r11              /* (a[0]..).low.. */
-	shrxq	%r10, %r11, %rax        /*                      low, carry = (limb + carry).split(52) */
+	shrxq	%r10, %r11, %rax        /* ((a[0]..).low..).high low, carry = (limb + carry).split(52) */
 	addq	%rax, %r9               /* (a[1]..).low.. */
-	shrxq	%r10, %r9, %rax
+	shrxq	%r10, %r9, %rax         /* ((a[1]..).low..).high */
 	addq	%rax, %r8               /* (a[2]..).low.. */
-	shrxq	%r10, %r8, %rax
+	shrxq	%r10, %r8, %rax         /* ((a[2]..).low..).high */
 	addq	%rax, %rcx              /* (a[3]..).low.. */
-	shrxq	%r10, %rcx, %rax
+	shrxq	%r10, %rcx, %rax        /* ((a[3]..).low..).high */
 	addq	%rax, %rbx              /* a[4].low..           return [*done, limbs[-1] + carry] */
-	movabsq	$0xffff000000000000, %rax
-	andq	%rax, %rsi              /*                      return [*low, top - (q << 48)] */
+	movabsq	$0xffff000000000000, %rax /* 0xffff000000000000 */
+	andq	%rax, %rsi              /* (a[4].low..).low     return [*low, top - (q << 48)] */
 	subq	%rsi, %rbx              /* a[4].low.. */
 	movabsq	$0xfffffffffffff, %rax  /* 0xfffffffffffff */
 	andq	%rax, %r9               /* ((a[1]..).low..).low low, carry = (limb + carry).split(52) */
 	shlxq	%r10, %r9, %r10         /* ((a[1]..).low..).low<< return canon(a).value */
 	shrq	$12, %r9                /* ((a[1]..).low..).low.high */
-	andq	%rax, %r11              /*                      low, carry = (limb + carry).split(52) */
+	andq	%rax, %r11              /* ((a[0]..).low..).low low, carry = (limb + carry).split(52) */
 	orq	%r10, %r11              /* ((a[0]..).low..).low.. return canon(a).value */
 	andq	%rax, %r8               /* ((a[2]..).low..).low low, carry = (limb + carry).split(52) */
-	movl	$40, %r10d
+	movl	$40, %r10d              /* 0x28 */
 	shlxq	%r10, %r8, %r10         /* ((a[2]..).low..).low<< return canon(a).value */
 	shrq	$24, %r8                /* ((a[2]..).low..).low.high */
 	orq	%r10, %r9               /* ((a[1]..).low..).low.high.. */
 	andq	%rax, %rcx              /* ((a[3]..).low..).low low, carry = (limb + carry).split(52) */
-	movl	$28, %eax
+	movl	$28, %eax               /* 0x1c */
 	shlxq	%rax, %rcx, %rax        /* ((a[3]..).low..).low<< return canon(a).value */
 	shrq	$36, %rcx               /* ((a[3]..).low..).low.high */
 	orq	%rax, %r8               /* ((a[2]..).low..).low.high.. */
-	shlq	$16, %rbx
+	shlq	$16, %rbx               /* a[4].low..<< */
 	orq	%rbx, %rcx              /* ((a[3]..).low..).low.high.. */
-	bswapq	%r11
+	bswapq	%r11                    /* %v68 */
 	movq	%r11, 24(%rdi)
-	bswapq	%r9
+	bswapq	%r9                     /* %v69 */
 	movq	%r9, 16(%rdi)
-	bswapq	%r8
+	bswapq	%r8                     /* %v70 */
 	movq	%r8, 8(%rdi)
-	bswapq	%rcx
+	bswapq	%rcx                    /* %v71 */
 	movq	%rcx, (%rdi)
 	popq	%rbx                    /* restore */
 	.cfi_def_cfa_offset 8
@@ -1443,7 +1443,7 @@ SYMBOL(secp256k1_5x52_from_bytes):
 	bswapq	%r11                    /* s1 */
 	bswapq	%r9                     /* s2 */
 	bswapq	%r8                     /* s3 */
-	movabsq	$0xfffffffefffffc2f, %rax
+	movabsq	$0xfffffffefffffc2f, %rax /* 0xfffffffefffffc2f */
 	cmpq	%rax, %r10              /*                      beyond = s.value.at_least(P) */
 	movq	%r11, %rax              /* s1 */
 	sbbq	$-1, %rax
@@ -1451,7 +1451,7 @@ SYMBOL(secp256k1_5x52_from_bytes):
 	sbbq	$-1, %rax
 	movq	%r8, %rax               /* s3 */
 	sbbq	$-1, %rax
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* carry */
 	movq	%r11, %rcx              /* s1 */
 	shldq	$12, %r10, %rcx         /* s0.high              return [pick(beyond, 0, limb) for limb in fe.limbs_of(s.value)], 1 - beyond */
@@ -1473,9 +1473,9 @@ SYMBOL(secp256k1_5x52_from_bytes):
 	cmpq	$1, %rax
 	cmovcq	%rsi, %r9               /* %v30 */
 	cmovcq	%rsi, %r8               /* %v31 */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* %v32 */
-	movl	$1, %edx
+	movl	$1, %edx                /* 1 */
 	subq	%rax, %rdx              /* %v34 */
 	movq	%r10, (%rdi)
 	movq	%rcx, 8(%rdi)
@@ -1675,60 +1675,60 @@ SYMBOL(secp256k1_5x52_is_zero):
 	endbr64
 	movl	$48, %eax               /* 0x30 */
 	shrxq	%rax, 32(%rdi), %r10    /* a[4].high            top, q = a[4].split(48) */
-	movabsq	$0x1000003d1, %r11
-	imulq	%r10, %r11              /*                      return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
+	movabsq	$0x1000003d1, %r11      /* 0x1000003d1 */
+	imulq	%r10, %r11              /* a[4].high            return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	addq	(%rdi), %r11            /* a[0].. */
 	movl	$52, %r10d              /* 0x34 */
-	shrxq	%r10, %r11, %r9         /*                      low, carry = (limb + carry).split(52) */
+	shrxq	%r10, %r11, %r9         /* (a[0]..).high        low, carry = (limb + carry).split(52) */
 	addq	8(%rdi), %r9            /* a[1].. */
-	shrxq	%r10, %r9, %r8
+	shrxq	%r10, %r9, %r8          /* (a[1]..).high */
 	addq	16(%rdi), %r8           /* a[2].. */
-	shrxq	%r10, %r8, %rcx
+	shrxq	%r10, %r8, %rcx         /* (a[2]..).high */
 	addq	24(%rdi), %rcx          /* a[3].. */
 	shrxq	%r10, %rcx, %rdx        /* (a[3]..).high */
-	bzhiq	%rax, 32(%rdi), %rsi    /*                      top, q = a[4].split(48) */
+	bzhiq	%rax, 32(%rdi), %rsi    /* a[4].low             top, q = a[4].split(48) */
 	addq	%rdx, %rsi              /* a[4].low..           return [*done, limbs[-1] + carry] */
 	movabsq	$0xfffffffffffff, %rdx  /* 0xfffffffffffff */
 	andq	%rdx, %r11              /* (a[0]..).low         low, carry = (limb + carry).split(52) */
-	movabsq	$0x1000003d1, %rdi
-	addq	%r11, %rdi              /*                      q = t[0] + EXCESS */
+	movabsq	$0x1000003d1, %rdi      /* 0x1000003d1 */
+	addq	%r11, %rdi              /* (a[0]..).low..       q = t[0] + EXCESS */
 	shrq	$52, %rdi               /* ((a[0]..).low..).high q = limb + q.split(52)[1] */
 	andq	%rdx, %r9               /* (a[1]..).low         low, carry = (limb + carry).split(52) */
-	addq	%r9, %rdi               /*                      q = limb + q.split(52)[1] */
+	addq	%r9, %rdi               /* (a[1]..).low..       q = limb + q.split(52)[1] */
 	shrq	$52, %rdi               /* ((a[1]..).low..).high */
 	andq	%rdx, %r8               /* (a[2]..).low         low, carry = (limb + carry).split(52) */
-	addq	%r8, %rdi               /*                      q = limb + q.split(52)[1] */
+	addq	%r8, %rdi               /* (a[2]..).low..       q = limb + q.split(52)[1] */
 	shrq	$52, %rdi               /* ((a[2]..).low..).high */
 	andq	%rdx, %rcx              /* (a[3]..).low         low, carry = (limb + carry).split(52) */
-	addq	%rcx, %rdi              /*                      q = limb + q.split(52)[1] */
-	shrq	$52, %rdi
+	addq	%rcx, %rdi              /* (a[3]..).low..       q = limb + q.split(52)[1] */
+	shrq	$52, %rdi               /* ((a[3]..).low..).high */
 	addq	%rsi, %rdi              /* a[4].low.. */
 	shrxq	%rax, %rdi, %rax        /* (a[4].low..).high    q = q.split(48)[1] */
-	movabsq	$0x1000003d1, %rdx
-	imulq	%rax, %rdx              /*                      *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
+	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
+	imulq	%rax, %rdx              /* %v37                 *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
 	addq	%rdx, %r11              /* (a[0]..).low.. */
-	shrxq	%r10, %r11, %rax        /*                      low, carry = (limb + carry).split(52) */
+	shrxq	%r10, %r11, %rax        /* ((a[0]..).low..).high low, carry = (limb + carry).split(52) */
 	addq	%rax, %r9               /* (a[1]..).low.. */
-	shrxq	%r10, %r9, %rax
+	shrxq	%r10, %r9, %rax         /* ((a[1]..).low..).high */
 	addq	%rax, %r8               /* (a[2]..).low.. */
-	shrxq	%r10, %r8, %rax
+	shrxq	%r10, %r8, %rax         /* ((a[2]..).low..).high */
 	addq	%rax, %rcx              /* (a[3]..).low.. */
-	shrxq	%r10, %rcx, %rax
+	shrxq	%r10, %rcx, %rax        /* ((a[3]..).low..).high */
 	addq	%rax, %rsi              /* a[4].low..           return [*done, limbs[-1] + carry] */
-	movabsq	$0xffff000000000000, %rax
-	andq	%rax, %rdi              /*                      return [*low, top - (q << 48)] */
+	movabsq	$0xffff000000000000, %rax /* 0xffff000000000000 */
+	andq	%rax, %rdi              /* (a[4].low..).low     return [*low, top - (q << 48)] */
 	subq	%rdi, %rsi              /* a[4].low.. */
 	movabsq	$0xfffffffffffff, %rax  /* 0xfffffffffffff */
 	andq	%rax, %r11              /* ((a[0]..).low..).low low, carry = (limb + carry).split(52) */
-	andq	%rax, %r9
+	andq	%rax, %r9               /* ((a[1]..).low..).low */
 	addq	%r9, %r11               /* ((a[0]..).low..).low.. return sum(canon(a)).is_zero() */
-	andq	%rax, %r8               /*                      low, carry = (limb + carry).split(52) */
+	andq	%rax, %r8               /* ((a[2]..).low..).low low, carry = (limb + carry).split(52) */
 	addq	%r8, %r11               /* ((a[0]..).low..).low.. return sum(canon(a)).is_zero() */
-	andq	%rax, %rcx              /*                      low, carry = (limb + carry).split(52) */
-	addq	%rcx, %r11              /*                      return sum(canon(a)).is_zero() */
-	addq	%rsi, %r11
+	andq	%rax, %rcx              /* ((a[3]..).low..).low low, carry = (limb + carry).split(52) */
+	addq	%rcx, %r11              /* ((a[0]..).low..).low.. return sum(canon(a)).is_zero() */
+	addq	%rsi, %r11              /* ((a[0]..).low..).low.. */
 	negq	%r11
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v59 */
 	ret
 	.cfi_endproc
@@ -1756,8 +1756,8 @@ SYMBOL(secp256k1_5x52_is_odd):
 	endbr64
 	movl	$48, %eax               /* 0x30 */
 	shrxq	%rax, 32(%rdi), %r10    /* a[4].high            top, q = a[4].split(48) */
-	movabsq	$0x1000003d1, %r11
-	imulq	%r10, %r11              /*                      return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
+	movabsq	$0x1000003d1, %r11      /* 0x1000003d1 */
+	imulq	%r10, %r11              /* a[4].high            return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	addq	(%rdi), %r11            /* a[0].. */
 	movl	$52, %r10d              /* 0x34 */
 	shrxq	%r10, %r11, %r9         /* (a[0]..).high        low, carry = (limb + carry).split(52) */
@@ -1767,7 +1767,7 @@ SYMBOL(secp256k1_5x52_is_odd):
 	movabsq	$0xfffffffffffff, %rcx  /* 0xfffffffffffff */
 	andq	%rcx, %r11              /* (a[0]..).low */
 	addq	16(%rdi), %r8           /* a[2].. */
-	movabsq	$0x1000003d1, %rdx
+	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
 	addq	%r11, %rdx              /* (a[0]..).low..       q = t[0] + EXCESS */
 	shrxq	%r10, %r8, %rsi         /* (a[2]..).high        low, carry = (limb + carry).split(52) */
 	shrq	$52, %rdx               /* ((a[0]..).low..).high q = limb + q.split(52)[1] */
@@ -1779,15 +1779,15 @@ SYMBOL(secp256k1_5x52_is_odd):
 	shrq	$52, %r9                /* ((a[1]..).low..).high q = limb + q.split(52)[1] */
 	andq	%rcx, %r8               /* (a[2]..).low         low, carry = (limb + carry).split(52) */
 	andq	%rcx, %rsi              /* (a[3]..).low */
-	addq	%r9, %r8                /*                      q = limb + q.split(52)[1] */
-	shrq	$52, %r8
-	addq	%r8, %rsi
-	shrq	$52, %rsi
-	addq	%rsi, %rax
+	addq	%r9, %r8                /* (a[2]..).low..       q = limb + q.split(52)[1] */
+	shrq	$52, %r8                /* ((a[2]..).low..).high */
+	addq	%r8, %rsi               /* (a[3]..).low.. */
+	shrq	$52, %rsi               /* ((a[3]..).low..).high */
+	addq	%rsi, %rax              /* a[4].low.. */
 	shrq	$48, %rax               /* (a[4].low..).high    q = q.split(48)[1] */
-	movabsq	$0x1000003d1, %r10
-	imulq	%rax, %r10              /*                      *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
-	addq	%r10, %r11
+	movabsq	$0x1000003d1, %r10      /* 0x1000003d1 */
+	imulq	%rax, %r10              /* %v37                 *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
+	addq	%r10, %r11              /* (a[0]..).low.. */
 	andq	$1, %r11                /* ((a[0]..).low..).low return canon(a)[0].split(1)[0] */
 	movq	%r11, %rax              /* ((a[0]..).low..).low */
 	ret
@@ -1815,15 +1815,15 @@ SYMBOL(secp256k1_5x52_is_odd):
 SYMBOL(secp256k1_5x52_equal):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x7ffff7ffffe178, %rax
+	movabsq	$0x7ffff7ffffe178, %rax /* 0x7ffff7ffffe178 */
 	subq	(%rsi), %rax            /* b[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0x7ffffffffffff8, %r10
+	movabsq	$0x7ffffffffffff8, %r10 /* 0x7ffffffffffff8 */
 	subq	8(%rsi), %r10           /* b[1].. */
-	movabsq	$0x7ffffffffffff8, %r11
+	movabsq	$0x7ffffffffffff8, %r11 /* 0x7ffffffffffff8 */
 	subq	16(%rsi), %r11          /* b[2].. */
-	movabsq	$0x7ffffffffffff8, %r9
+	movabsq	$0x7ffffffffffff8, %r9  /* 0x7ffffffffffff8 */
 	subq	24(%rsi), %r9           /* b[3].. */
-	movabsq	$0x7fffffffffff8, %r8
+	movabsq	$0x7fffffffffff8, %r8   /* 0x7fffffffffff8 */
 	subq	32(%rsi), %r8           /* b[4].. */
 	addq	(%rdi), %rax            /* a[0]..               return [x + y for x, y in zip(a, negated(b, 3))] */
 	addq	8(%rdi), %r10           /* a[1].. */
@@ -1832,61 +1832,61 @@ SYMBOL(secp256k1_5x52_equal):
 	addq	32(%rdi), %r8           /* a[4].. */
 	movl	$48, %ecx               /* 0x30 */
 	shrxq	%rcx, %r8, %rdx         /* (a[4]..).high        top, q = a[4].split(48) */
-	movabsq	$0x1000003d1, %rsi
-	imulq	%rdx, %rsi              /*                      return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
+	movabsq	$0x1000003d1, %rsi      /* 0x1000003d1 */
+	imulq	%rdx, %rsi              /* (a[4]..).high        return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	addq	%rsi, %rax              /* a[0].. */
 	movl	$52, %edx               /* 0x34 */
-	shrxq	%rdx, %rax, %rsi        /*                      low, carry = (limb + carry).split(52) */
+	shrxq	%rdx, %rax, %rsi        /* (a[0]..).high        low, carry = (limb + carry).split(52) */
 	addq	%rsi, %r10              /* a[1].. */
-	shrxq	%rdx, %r10, %rsi
+	shrxq	%rdx, %r10, %rsi        /* (a[1]..).high */
 	addq	%rsi, %r11              /* a[2].. */
-	shrxq	%rdx, %r11, %rsi
+	shrxq	%rdx, %r11, %rsi        /* (a[2]..).high */
 	addq	%rsi, %r9               /* a[3].. */
 	shrxq	%rdx, %r9, %rsi         /* (a[3]..).high */
-	movabsq	$0xffffffffffff, %rdi
-	andq	%rdi, %r8               /*                      top, q = a[4].split(48) */
+	movabsq	$0xffffffffffff, %rdi   /* 0xffffffffffff */
+	andq	%rdi, %r8               /* (a[4]..).low         top, q = a[4].split(48) */
 	addq	%rsi, %r8               /* (a[4]..).low..       return [*done, limbs[-1] + carry] */
 	movabsq	$0xfffffffffffff, %rsi  /* 0xfffffffffffff */
 	andq	%rsi, %rax              /* (a[0]..).low         low, carry = (limb + carry).split(52) */
-	movabsq	$0x1000003d1, %rdi
-	addq	%rax, %rdi              /*                      q = t[0] + EXCESS */
+	movabsq	$0x1000003d1, %rdi      /* 0x1000003d1 */
+	addq	%rax, %rdi              /* (a[0]..).low..       q = t[0] + EXCESS */
 	shrq	$52, %rdi               /* ((a[0]..).low..).high q = limb + q.split(52)[1] */
 	andq	%rsi, %r10              /* (a[1]..).low         low, carry = (limb + carry).split(52) */
-	addq	%r10, %rdi              /*                      q = limb + q.split(52)[1] */
+	addq	%r10, %rdi              /* (a[1]..).low..       q = limb + q.split(52)[1] */
 	shrq	$52, %rdi               /* ((a[1]..).low..).high */
 	andq	%rsi, %r11              /* (a[2]..).low         low, carry = (limb + carry).split(52) */
-	addq	%r11, %rdi              /*                      q = limb + q.split(52)[1] */
+	addq	%r11, %rdi              /* (a[2]..).low..       q = limb + q.split(52)[1] */
 	shrq	$52, %rdi               /* ((a[2]..).low..).high */
 	andq	%rsi, %r9               /* (a[3]..).low         low, carry = (limb + carry).split(52) */
-	addq	%r9, %rdi               /*                      q = limb + q.split(52)[1] */
-	shrq	$52, %rdi
+	addq	%r9, %rdi               /* (a[3]..).low..       q = limb + q.split(52)[1] */
+	shrq	$52, %rdi               /* ((a[3]..).low..).high */
 	addq	%r8, %rdi               /* (a[4]..).low.. */
 	shrxq	%rcx, %rdi, %rcx        /* ((a[4]..).low..).high q = q.split(48)[1] */
-	movabsq	$0x1000003d1, %rsi
-	imulq	%rcx, %rsi              /*                      *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
+	movabsq	$0x1000003d1, %rsi      /* 0x1000003d1 */
+	imulq	%rcx, %rsi              /* %v57                 *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
 	addq	%rsi, %rax              /* (a[0]..).low.. */
-	shrxq	%rdx, %rax, %rcx        /*                      low, carry = (limb + carry).split(52) */
+	shrxq	%rdx, %rax, %rcx        /* ((a[0]..).low..).high low, carry = (limb + carry).split(52) */
 	addq	%rcx, %r10              /* (a[1]..).low.. */
-	shrxq	%rdx, %r10, %rcx
+	shrxq	%rdx, %r10, %rcx        /* ((a[1]..).low..).high */
 	addq	%rcx, %r11              /* (a[2]..).low.. */
-	shrxq	%rdx, %r11, %rcx
+	shrxq	%rdx, %r11, %rcx        /* ((a[2]..).low..).high */
 	addq	%rcx, %r9               /* (a[3]..).low.. */
-	shrxq	%rdx, %r9, %rcx
+	shrxq	%rdx, %r9, %rcx         /* ((a[3]..).low..).high */
 	addq	%rcx, %r8               /* (a[4]..).low..       return [*done, limbs[-1] + carry] */
-	movabsq	$0xffff000000000000, %rcx
-	andq	%rcx, %rdi              /*                      return [*low, top - (q << 48)] */
+	movabsq	$0xffff000000000000, %rcx /* 0xffff000000000000 */
+	andq	%rcx, %rdi              /* ((a[4]..).low..).low return [*low, top - (q << 48)] */
 	subq	%rdi, %r8               /* (a[4]..).low.. */
 	movabsq	$0xfffffffffffff, %rcx  /* 0xfffffffffffff */
 	andq	%rcx, %rax              /* ((a[0]..).low..).low low, carry = (limb + carry).split(52) */
-	andq	%rcx, %r10
+	andq	%rcx, %r10              /* ((a[1]..).low..).low */
 	addq	%r10, %rax              /* ((a[0]..).low..).low.. return sum(canon(a)).is_zero() */
-	andq	%rcx, %r11              /*                      low, carry = (limb + carry).split(52) */
+	andq	%rcx, %r11              /* ((a[2]..).low..).low low, carry = (limb + carry).split(52) */
 	addq	%r11, %rax              /* ((a[0]..).low..).low.. return sum(canon(a)).is_zero() */
-	andq	%rcx, %r9               /*                      low, carry = (limb + carry).split(52) */
-	addq	%r9, %rax               /*                      return sum(canon(a)).is_zero() */
-	addq	%r8, %rax
+	andq	%rcx, %r9               /* ((a[3]..).low..).low low, carry = (limb + carry).split(52) */
+	addq	%r9, %rax               /* ((a[0]..).low..).low.. return sum(canon(a)).is_zero() */
+	addq	%r8, %rax               /* ((a[0]..).low..).low.. */
 	negq	%rax
-	movq	$1, %rax
+	movq	$1, %rax                /* start */
 	sbbq	$0, %rax                /* %v79 */
 	ret
 	.cfi_endproc

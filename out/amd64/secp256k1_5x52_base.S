@@ -98,7 +98,7 @@ SYMBOL(secp256k1_5x52_mul):
 	movq	%rax, %r8               /* a0b3.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, %rcx              /* a0b3.hi */
-	mulq	16(%r10)                /* a1b2.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	16(%r10)                /* rdx=a1b2.hi rax=a1b2.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rax, %r8               /* a0b3.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	adcq	%rdx, %rcx              /* a0b3.hi.. */
@@ -106,7 +106,7 @@ SYMBOL(secp256k1_5x52_mul):
 	movq	%rax, %rbx              /* a0b4.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, %rbp              /* a0b4.hi */
-	mulq	24(%r10)                /* a1b3.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	24(%r10)                /* rdx=a1b3.hi rax=a1b3.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rax, %rbx              /* a0b4.lo.. */
 	movq	8(%rsi), %rax           /* a[1] */
 	adcq	%rdx, %rbp              /* a0b4.hi.. */
@@ -114,27 +114,27 @@ SYMBOL(secp256k1_5x52_mul):
 	movq	%rax, %r12              /* a1b4.lo */
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, %r13              /* a1b4.hi */
-	mulq	8(%r10)                 /* a2b1.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	8(%r10)                 /* rdx=a2b1.hi rax=a2b1.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rax, %r8               /* a0b3.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	adcq	%rdx, %rcx              /* a0b3.hi.. */
-	mulq	16(%r10)                /* a2b2.hi */
+	mulq	16(%r10)                /* rdx=a2b2.hi rax=a2b2.lo */
 	addq	%rax, %rbx              /* a0b4.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	adcq	%rdx, %rbp              /* a0b4.hi.. */
-	mulq	24(%r10)                /* a2b3.hi */
+	mulq	24(%r10)                /* rdx=a2b3.hi rax=a2b3.lo */
 	addq	%rax, %r12              /* a1b4.lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	adcq	%rdx, %r13              /* a1b4.hi.. */
-	mulq	(%r10)                  /* a3b0.hi */
+	mulq	(%r10)                  /* rdx=a3b0.hi rax=a3b0.lo */
 	addq	%rax, %r8               /* a0b3.lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	adcq	%rdx, %rcx              /* a0b3.hi.. */
-	mulq	8(%r10)                 /* a3b1.hi */
+	mulq	8(%r10)                 /* rdx=a3b1.hi rax=a3b1.lo */
 	addq	%rax, %rbx              /* a0b4.lo.. */
 	movq	24(%rsi), %rax          /* a[3] */
 	adcq	%rdx, %rbp              /* a0b4.hi.. */
-	mulq	16(%r10)                /* a3b2.hi */
+	mulq	16(%r10)                /* rdx=a3b2.hi rax=a3b2.lo */
 	addq	%rax, %r12              /* a1b4.lo.. */
 	movq	32(%rsi), %rax          /* a[4] */
 	adcq	%rdx, %r13              /* a1b4.hi.. */
@@ -146,24 +146,24 @@ SYMBOL(secp256k1_5x52_mul):
 	addq	%r14, %rbx              /* a0b4.lo..            columns[i + j] += times(a[i], b[j]) */
 	adcq	%r15, %rbp              /* a0b4.hi.. */
 	movq	%rax, %r14              /* a4b4.lo */
-	movabsq	$0x1000003d10000, %rax
+	movabsq	$0x1000003d10000, %rax  /* 0x1000003d10000 */
 	mulq	%rdx                    /* rdx=a4b4.hi.hi rax=a4b4.hi.lo r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
 	movq	%rax, %r15              /* a4b4.hi.lo */
 	movq	32(%rsi), %rax          /* a[4] */
 	movq	%rdx, (%rsp)            /* spill a4b4.hi.hi */
-	mulq	8(%r10)                 /* a4b1.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	8(%r10)                 /* rdx=a4b1.hi rax=a4b1.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rax, %r12              /* a1b4.lo.. */
 	adcq	%rdx, %r13              /* a1b4.hi.. */
-	movabsq	$0x1000003d10, %rax
-	mulq	%r14                    /* a4b4.lo.hi           r3, over = (c[3] + FOLD * low).split(52) */
+	movabsq	$0x1000003d10, %rax     /* 0x1000003d10 */
+	mulq	%r14                    /* rdx=a4b4.lo.hi rax=a4b4.lo.lo r3, over = (c[3] + FOLD * low).split(52) */
 	addq	%rax, %r8               /* a0b3.lo.. */
-	adcq	%rdx, %rcx
-	shldq	$12, %r8, %rcx
+	adcq	%rdx, %rcx              /* a0b3.hi.. */
+	shldq	$12, %r8, %rcx          /* (a0b3.lo..).high */
 	addq	%rcx, %rbx              /* a0b4.lo..            r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
 	adcq	$0, %rbp                /* a0b4.hi.. */
 	addq	%r15, %rbx              /* a0b4.lo.. */
 	adcq	(%rsp), %rbp            /* a0b4.hi.. */
-	movabsq	$0xfffffffffffff, %rax
+	movabsq	$0xfffffffffffff, %rax  /* 0xfffffffffffff */
 	andq	%rbx, %rax              /* (a0b4.lo..).low */
 	movabsq	$0xfffffffffffff, %rcx  /* 0xfffffffffffff */
 	andq	%rcx, %r8               /* (a0b3.lo..).low      r3, over = (c[3] + FOLD * low).split(52) */
@@ -171,14 +171,14 @@ SYMBOL(secp256k1_5x52_mul):
 	shrq	$48, %rax               /* (a0b4.lo..).low.high r4, top = r4.split(48) */
 	addq	%rbp, %r12              /* a1b4.lo..            upper, over = (c[5] + over).split(52) */
 	adcq	$0, %r13                /* a1b4.hi.. */
-	movabsq	$0xffffffffffff, %rdx
+	movabsq	$0xffffffffffff, %rdx   /* 0xffffffffffff */
 	andq	%rdx, %rbx              /* (a0b4.lo..).low      r4, top = r4.split(48) */
 	shldq	$12, %r12, %r13         /* (a1b4.lo..).high     upper, over = (c[5] + over).split(52) */
-	andq	%rcx, %r12
-	shlq	$4, %r12                /*                      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	andq	%rcx, %r12              /* (a1b4.lo..).low */
+	shlq	$4, %r12                /* (a1b4.lo..).low<<    r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
 	orq	%r12, %rax              /* (a0b4.lo..).low.high.. */
-	movabsq	$0x1000003d1, %rdx
-	mulq	%rdx                    /* .hi */
+	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
+	mulq	%rdx                    /* rdx=.hi rax=.lo */
 	addq	%rax, %r11              /* a0b0.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	adcq	%rdx, %r9               /* a0b0.hi.. */
@@ -186,7 +186,7 @@ SYMBOL(secp256k1_5x52_mul):
 	movq	%rax, %rbp              /* a0b1.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, %r12              /* a0b1.hi */
-	mulq	(%r10)                  /* a1b0.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	(%r10)                  /* rdx=a1b0.hi rax=a1b0.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rax, %rbp              /* a0b1.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
 	adcq	%rdx, %r12              /* a0b1.hi.. */
@@ -194,11 +194,11 @@ SYMBOL(secp256k1_5x52_mul):
 	movq	%rax, %r14              /* a0b2.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, %r15              /* a0b2.hi */
-	mulq	8(%r10)                 /* a1b1.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	8(%r10)                 /* rdx=a1b1.hi rax=a1b1.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rax, %r14              /* a0b2.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	adcq	%rdx, %r15              /* a0b2.hi.. */
-	mulq	(%r10)                  /* a2b0.hi */
+	mulq	(%r10)                  /* rdx=a2b0.hi rax=a2b0.lo */
 	addq	%rax, %r14              /* a0b2.lo.. */
 	movq	16(%rsi), %rax          /* a[2] */
 	adcq	%rdx, %r15              /* a0b2.hi.. */
@@ -206,7 +206,7 @@ SYMBOL(secp256k1_5x52_mul):
 	movq	%rax, (%rsp)            /* spill a2b4.lo */
 	movq	24(%rsi), %rax          /* a[3] */
 	movq	%rdx, 8(%rsp)           /* spill a2b4.hi */
-	mulq	24(%r10)                /* a3b3.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	24(%r10)                /* rdx=a3b3.hi rax=a3b3.lo columns[i + j] += times(a[i], b[j]) */
 	addq	(%rsp), %rax            /* a2b4.lo.. */
 	adcq	8(%rsp), %rdx           /* a2b4.hi.. */
 	movq	%rax, (%rsp)            /* spill a2b4.lo.. */
@@ -216,52 +216,52 @@ SYMBOL(secp256k1_5x52_mul):
 	movq	%rax, 16(%rsp)          /* spill a3b4.lo */
 	movq	32(%rsi), %rax          /* a[4] */
 	movq	%rdx, 24(%rsp)          /* spill a3b4.hi */
-	mulq	16(%r10)                /* a4b2.hi              columns[i + j] += times(a[i], b[j]) */
+	mulq	16(%r10)                /* rdx=a4b2.hi rax=a4b2.lo columns[i + j] += times(a[i], b[j]) */
 	addq	(%rsp), %rax            /* a2b4.lo.. */
 	adcq	8(%rsp), %rdx           /* a2b4.hi.. */
 	movq	%rax, (%rsp)            /* spill a2b4.lo.. */
 	movq	32(%rsi), %rax          /* a[4] */
 	movq	%rdx, 8(%rsp)           /* spill a2b4.hi.. */
-	mulq	24(%r10)                /* a4b3.hi */
-	movq	8(%rsp), %r10           /* reload a2b4.hi.. */
+	mulq	24(%r10)                /* rdx=a4b3.hi rax=a4b3.lo */
+	movq	8(%rsp), %r10           /* a2b4.hi.. */
 	addq	16(%rsp), %rax          /* a3b4.lo.. */
 	adcq	24(%rsp), %rdx          /* a3b4.hi.. */
 	addq	(%rsp), %r13            /* a2b4.lo..            upper, over = (c[6] + over).split(52) */
 	adcq	$0, %r10                /* a2b4.hi.. */
-	shldq	$12, %r11, %r9          /*                      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	shldq	$12, %r11, %r9          /* (a0b0.lo..).high     r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
 	addq	%r9, %rbp               /* a0b1.lo..            r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	adcq	$0, %r12                /* a0b1.hi.. */
-	shldq	$12, %r13, %r10         /*                      upper, over = (c[6] + over).split(52) */
+	shldq	$12, %r13, %r10         /* (a2b4.lo..).high     upper, over = (c[6] + over).split(52) */
 	addq	%rax, %r10              /* a3b4.lo..            upper, over = (c[7] + over).split(64) */
 	adcq	$0, %rdx                /* a3b4.hi.. */
 	andq	%rcx, %r13              /* (a2b4.lo..).low      upper, over = (c[6] + over).split(52) */
 	movabsq	$0x1000003d10, %rax     /* 0x1000003d10 */
 	movq	%rdx, %r9               /* a3b4.hi.. */
-	mulq	%r13                    /* (a2b4.lo..).low.hi   r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	mulq	%r13                    /* rdx=(a2b4.lo..).low.hi rax=(a2b4.lo..).low.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	addq	%rax, %rbp              /* a0b1.lo.. */
-	adcq	%rdx, %r12
+	adcq	%rdx, %r12              /* a0b1.hi.. */
 	shldq	$12, %rbp, %r12         /* (a0b1.lo..).high */
-	movabsq	$0x1000003d10, %rax
+	movabsq	$0x1000003d10, %rax     /* 0x1000003d10 */
 	mulq	%r10                    /* rdx=a3b4.lo...hi rax=a3b4.lo...lo r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	addq	%r12, %r14              /* a0b2.lo.. */
 	adcq	$0, %r15                /* a0b2.hi.. */
 	addq	%rax, %r14              /* a0b2.lo.. */
-	adcq	%rdx, %r15
+	adcq	%rdx, %r15              /* a0b2.hi.. */
 	shldq	$12, %r14, %r15         /* (a0b2.lo..).high */
-	movabsq	$0x1000003d10000, %rax
+	movabsq	$0x1000003d10000, %rax  /* 0x1000003d10000 */
 	mulq	%r9                     /* rdx=a3b4.hi...hi rax=a3b4.hi...lo r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	addq	%r8, %r15               /* (a0b2.lo..).high.. */
-	andq	%rcx, %r11              /*                      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	andq	%rcx, %r11              /* (a0b0.lo..).low      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
 	movq	%r11, (%rdi)            /*                      return [r0, r1, r2, r3, r4 + carry] */
 	addq	%rax, %r15              /* (a0b2.lo..).high..   r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	adcq	$0, %rdx                /* a3b4.hi...hi.. */
 	andq	%rcx, %rbp              /* (a0b1.lo..).low      r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	shldq	$12, %r15, %rdx         /* ((a0b2.lo..).high..).high r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	movq	%rbp, 8(%rdi)           /*                      return [r0, r1, r2, r3, r4 + carry] */
-	andq	%rcx, %r14              /*                      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	andq	%rcx, %r14              /* (a0b2.lo..).low      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	movq	%r14, 16(%rdi)          /*                      return [r0, r1, r2, r3, r4 + carry] */
 	addq	%rdx, %rbx              /* (a0b4.lo..).low.. */
-	andq	%rcx, %r15              /*                      r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
+	andq	%rcx, %r15              /* ((a0b2.lo..).high..).low r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	movq	%r15, 24(%rdi)          /*                      return [r0, r1, r2, r3, r4 + carry] */
 	movq	%rbx, 32(%rdi)
 	addq	$32, %rsp
@@ -341,15 +341,15 @@ SYMBOL(secp256k1_5x52_sqr):
 	mulq	%rax                    /* rdx=a4a4.hi rax=a4a4.lo */
 	shlq	$1, %rbp                /* a4x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	movq	%rax, %r12              /* a4a4.lo */
-	movabsq	$0x1000003d10000, %rax
+	movabsq	$0x1000003d10000, %rax  /* 0x1000003d10000 */
 	mulq	%rdx                    /* rdx=a4a4.hi.hi rax=a4a4.hi.lo r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
 	movq	%rax, %r13              /* a4a4.hi.lo */
 	movq	16(%rsi), %rax          /* a[2] */
 	movq	%rdx, %r14              /* a4a4.hi.hi */
-	mulq	%rbp                    /* a2a4x2.hi            columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	mulq	%rbp                    /* rdx=a2a4x2.hi rax=a2a4x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	addq	%rax, %rcx              /* a3a3.lo.. */
 	adcq	%rdx, %rbx              /* a3a3.hi.. */
-	movabsq	$0x1000003d10, %rax
+	movabsq	$0x1000003d10, %rax     /* 0x1000003d10 */
 	mulq	%r12                    /* rdx=a4a4.lo.hi rax=a4a4.lo.lo r3, over = (c[3] + FOLD * low).split(52) */
 	movq	%rax, %r12              /* a4a4.lo.lo */
 	movq	24(%rsi), %rax          /* a[3] */
@@ -371,11 +371,11 @@ SYMBOL(secp256k1_5x52_sqr):
 	movq	%rax, 56(%rsp)          /* spill a2a3x2.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	%rdx, 64(%rsp)          /* spill a2a3x2.hi */
-	mulq	%r11                    /* a1a2x2.hi */
+	mulq	%r11                    /* rdx=a1a2x2.hi rax=a1a2x2.lo */
 	addq	32(%rsp), %rax          /* a0a3x2.lo.. */
 	adcq	40(%rsp), %rdx          /* a0a3x2.hi.. */
 	addq	%rax, %r12              /* a0a3x2.lo..          r3, over = (c[3] + FOLD * low).split(52) */
-	adcq	(%rsp), %rdx
+	adcq	(%rsp), %rdx            /* a0a3x2.hi.. */
 	shldq	$12, %r12, %rdx         /* (a0a3x2.lo..).high */
 	movabsq	$0xfffffffffffff, %rax  /* 0xfffffffffffff */
 	andq	%rax, %r12              /* (a0a3x2.lo..).low */
@@ -385,7 +385,7 @@ SYMBOL(secp256k1_5x52_sqr):
 	movq	%rax, 24(%rsp)          /* spill a1a3x2.lo */
 	movq	(%rsi), %rax            /* a[0] */
 	movq	%rdx, 32(%rsp)          /* spill a1a3x2.hi */
-	mulq	%rbp                    /* a0a4x2.hi            c = columns(lambda x, y: x * y) */
+	mulq	%rbp                    /* rdx=a0a4x2.hi rax=a0a4x2.lo c = columns(lambda x, y: x * y) */
 	addq	24(%rsp), %rax          /* a0a4x2.lo..          columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	adcq	32(%rsp), %rdx          /* a0a4x2.hi.. */
 	addq	%rax, %r9               /* a0a4x2.lo.. */
@@ -394,16 +394,16 @@ SYMBOL(secp256k1_5x52_sqr):
 	addq	(%rsp), %r9             /* a0a4x2.lo..          r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
 	adcq	$0, %r8                 /* a0a4x2.hi.. */
 	addq	%r13, %r9               /* a0a4x2.lo.. */
-	adcq	%r14, %r8
+	adcq	%r14, %r8               /* a0a4x2.hi.. */
 	shldq	$12, %r9, %r8           /* (a0a4x2.lo..).high */
-	mulq	%rbp                    /* a1a4x2.hi            c = columns(lambda x, y: x * y) */
+	mulq	%rbp                    /* rdx=a1a4x2.hi rax=a1a4x2.lo c = columns(lambda x, y: x * y) */
 	addq	56(%rsp), %rax          /* a1a4x2.lo..          columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	adcq	64(%rsp), %rdx          /* a1a4x2.hi.. */
 	addq	%rax, %r8               /* a1a4x2.lo..          upper, over = (c[5] + over).split(52) */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	8(%rsi), %rbp           /* a[1] */
-	adcq	$0, %rdx
-	shldq	$12, %r8, %rdx
+	adcq	$0, %rdx                /* a1a4x2.hi.. */
+	shldq	$12, %r8, %rdx          /* (a1a4x2.lo..).high */
 	addq	%rdx, %rcx              /* a3a3.lo..            upper, over = (c[6] + over).split(52) */
 	adcq	$0, %rbx                /* a3a3.hi.. */
 	mulq	%rax                    /* rdx=a1a1.hi rax=a1a1.lo c = columns(lambda x, y: x * y) */
@@ -411,60 +411,60 @@ SYMBOL(secp256k1_5x52_sqr):
 	movq	%rax, %r13              /* a1a1.lo */
 	movq	(%rsi), %rax            /* a[0] */
 	movq	%rdx, %r14              /* a1a1.hi */
-	mulq	%r11                    /* a0a2x2.hi */
+	mulq	%r11                    /* rdx=a0a2x2.hi rax=a0a2x2.lo */
 	addq	%rax, %r13              /* a1a1.lo.. */
 	adcq	%rdx, %r14              /* a1a1.hi.. */
-	movabsq	$0xfffffffffffff, %rax
-	andq	%r9, %rax               /*                      r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
+	movabsq	$0xfffffffffffff, %rax  /* 0xfffffffffffff */
+	andq	%r9, %rax               /* (a0a4x2.lo..).low    r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
 	shrq	$48, %rax               /* (a0a4x2.lo..).low.high r4, top = r4.split(48) */
 	movabsq	$0xfffffffffffff, %r11  /* 0xfffffffffffff */
-	andq	%r11, %r8               /*                      upper, over = (c[5] + over).split(52) */
-	shlq	$4, %r8                 /*                      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	andq	%r11, %r8               /* (a1a4x2.lo..).low    upper, over = (c[5] + over).split(52) */
+	shlq	$4, %r8                 /* (a1a4x2.lo..).low<<  r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
 	orq	%r8, %rax               /* (a0a4x2.lo..).low.high.. */
-	movabsq	$0x1000003d1, %r8
-	mulq	%r8                     /* .hi */
+	movabsq	$0x1000003d1, %r8       /* 0x1000003d1 */
+	mulq	%r8                     /* rdx=.hi rax=.lo */
 	addq	%rax, %r10              /* a0a0.lo.. */
 	movq	(%rsi), %rax            /* a[0] */
-	adcq	48(%rsp), %rdx
+	adcq	48(%rsp), %rdx          /* a0a0.hi.. */
 	shldq	$12, %r10, %rdx         /* (a0a0.lo..).high */
 	shldq	$12, %rcx, %rbx         /* (a3a3.lo..).high     upper, over = (c[6] + over).split(52) */
 	movq	%rdx, %r8               /* (a0a0.lo..).high */
-	mulq	%rbp                    /* a0a1x2.hi            r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	mulq	%rbp                    /* rdx=a0a1x2.hi rax=a0a1x2.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	addq	%rax, %r8               /* (a0a0.lo..).high.. */
 	adcq	$0, %rdx                /* a0a1x2.hi.. */
 	andq	%r11, %rcx              /* (a3a3.lo..).low      upper, over = (c[6] + over).split(52) */
 	movabsq	$0x1000003d10, %rax     /* 0x1000003d10 */
 	movq	%rdx, %rsi              /* a0a1x2.hi.. */
-	mulq	%rcx                    /* (a3a3.lo..).low.hi   r1, carry = (c[1] + carry + FOLD * upper).split(52) */
-	movq	16(%rsp), %rcx          /* reload a3a4x2.hi */
+	mulq	%rcx                    /* rdx=(a3a3.lo..).low.hi rax=(a3a3.lo..).low.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	movq	16(%rsp), %rcx          /* a3a4x2.hi */
 	addq	%rax, %r8               /* (a0a0.lo..).high.. */
-	adcq	%rdx, %rsi
+	adcq	%rdx, %rsi              /* a0a1x2.hi.. */
 	shldq	$12, %r8, %rsi          /* ((a0a0.lo..).high..).high */
 	addq	8(%rsp), %rbx           /* (a3a3.lo..).high..   upper, over = (c[7] + over).split(64) */
 	adcq	$0, %rcx                /* a3a4x2.hi.. */
 	addq	%rsi, %r13              /* a1a1.lo..            r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	adcq	$0, %r14                /* a1a1.hi.. */
-	movabsq	$0x1000003d10, %rax
-	mulq	%rbx                    /* .hi */
+	movabsq	$0x1000003d10, %rax     /* 0x1000003d10 */
+	mulq	%rbx                    /* rdx=.hi rax=.lo */
 	addq	%rax, %r13              /* a1a1.lo.. */
-	adcq	%rdx, %r14
-	shldq	$12, %r13, %r14
+	adcq	%rdx, %r14              /* a1a1.hi.. */
+	shldq	$12, %r13, %r14         /* (a1a1.lo..).high */
 	addq	%r12, %r14              /* (a1a1.lo..).high..   r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
-	movabsq	$0x1000003d10000, %rax
-	mulq	%rcx                    /* a3a4x2.hi...hi */
+	movabsq	$0x1000003d10000, %rax  /* 0x1000003d10000 */
+	mulq	%rcx                    /* rdx=a3a4x2.hi...hi rax=a3a4x2.hi...lo */
 	addq	%rax, %r14              /* (a1a1.lo..).high.. */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* a3a4x2.hi...hi.. */
 	shldq	$12, %r14, %rdx         /* ((a1a1.lo..).high..).high */
-	movabsq	$0xffffffffffff, %rax
-	andq	%rax, %r9               /*                      r4, top = r4.split(48) */
+	movabsq	$0xffffffffffff, %rax   /* 0xffffffffffff */
+	andq	%rax, %r9               /* (a0a4x2.lo..).low    r4, top = r4.split(48) */
 	addq	%rdx, %r9               /* (a0a4x2.lo..).low..  return [r0, r1, r2, r3, r4 + carry] */
-	andq	%r11, %r10              /*                      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	andq	%r11, %r10              /* (a0a0.lo..).low      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
 	movq	%r10, (%rdi)            /*                      return [r0, r1, r2, r3, r4 + carry] */
-	andq	%r11, %r8               /*                      r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	andq	%r11, %r8               /* ((a0a0.lo..).high..).low r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	movq	%r8, 8(%rdi)            /*                      return [r0, r1, r2, r3, r4 + carry] */
-	andq	%r11, %r13              /*                      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	andq	%r11, %r13              /* (a1a1.lo..).low      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	movq	%r13, 16(%rdi)          /*                      return [r0, r1, r2, r3, r4 + carry] */
-	andq	%r11, %r14              /*                      r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
+	andq	%r11, %r14              /* ((a1a1.lo..).high..).low r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	movq	%r14, 24(%rdi)          /*                      return [r0, r1, r2, r3, r4 + carry] */
 	movq	%r9, 32(%rdi)
 	addq	$72, %rsp
@@ -509,12 +509,12 @@ SYMBOL(secp256k1_5x52_normalize_weak):
 	endbr64
 	movq	32(%rsi), %rax          /* a[4] */
 	shrq	$48, %rax               /* a[4].high            top, q = a[4].split(48) */
-	movabsq	$0x1000003d1, %r10
-	imulq	%rax, %r10              /*                      return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
+	movabsq	$0x1000003d1, %r10      /* 0x1000003d1 */
+	imulq	%rax, %r10              /* a[4].high            return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	addq	(%rsi), %r10            /* a[0].. */
 	movq	%r10, %rax              /* a[0].. */
 	shrq	$52, %rax               /* (a[0]..).high        low, carry = (limb + carry).split(52) */
-	movabsq	$0xffffffffffff, %r11
+	movabsq	$0xffffffffffff, %r11   /* 0xffffffffffff */
 	andq	32(%rsi), %r11          /* a[4].low             top, q = a[4].split(48) */
 	addq	8(%rsi), %rax           /* a[1]..               low, carry = (limb + carry).split(52) */
 	movq	%rax, %r9               /* a[1].. */
@@ -533,7 +533,7 @@ SYMBOL(secp256k1_5x52_normalize_weak):
 	andq	%r8, %r9                /* (a[2]..).low         low, carry = (limb + carry).split(52) */
 	addq	%rdx, %r11              /* a[4].low..           return [*done, limbs[-1] + carry] */
 	movq	%r9, 16(%rdi)
-	andq	%r8, %rcx               /*                      low, carry = (limb + carry).split(52) */
+	andq	%r8, %rcx               /* (a[3]..).low         low, carry = (limb + carry).split(52) */
 	movq	%rcx, 24(%rdi)          /*                      return [*done, limbs[-1] + carry] */
 	movq	%r11, 32(%rdi)
 	ret
@@ -605,7 +605,7 @@ LOCAL(square_n_loop3):
 	movq	%rax, %r14              /* s0s3x2.lo */
 	movq	%rdi, %rax              /* s2x2 */
 	movq	%rdx, %r15              /* s0s3x2.hi */
-	mulq	%r10                    /* s1s2x2.hi            columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	mulq	%r10                    /* rdx=s1s2x2.hi rax=s1s2x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	addq	%rax, %r14              /* s0s3x2.lo.. */
 	adcq	%rdx, %r15              /* s0s3x2.hi.. */
 	movq	%rcx, %rax              /* s0 */
@@ -613,7 +613,7 @@ LOCAL(square_n_loop3):
 	movq	%rax, 16(%rsp)          /* spill s0s4x2.lo */
 	movq	%r10, %rax              /* s1 */
 	movq	%rdx, 24(%rsp)          /* spill s0s4x2.hi */
-	mulq	%rbx                    /* s1s3x2.hi            columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	mulq	%rbx                    /* rdx=s1s3x2.hi rax=s1s3x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	addq	16(%rsp), %rax          /* s0s4x2.lo.. */
 	adcq	24(%rsp), %rdx          /* s0s4x2.hi.. */
 	movq	%rax, 16(%rsp)          /* spill s0s4x2.lo.. */
@@ -623,7 +623,7 @@ LOCAL(square_n_loop3):
 	movq	%rax, 32(%rsp)          /* spill s1s1.lo */
 	movq	%rcx, %rax              /* s0 */
 	movq	%rdx, 40(%rsp)          /* spill s1s1.hi */
-	mulq	%rdi                    /* s0s2x2.hi            columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	mulq	%rdi                    /* rdx=s0s2x2.hi rax=s0s2x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	addq	32(%rsp), %rax          /* s1s1.lo.. */
 	adcq	40(%rsp), %rdx          /* s1s1.hi.. */
 	movq	%rax, %rdi              /* s1s1.lo.. */
@@ -633,12 +633,12 @@ LOCAL(square_n_loop3):
 	movq	%rax, %r10              /* s1s4x2.lo */
 	movq	%rbx, %rax              /* s3x2 */
 	movq	%rdx, 40(%rsp)          /* spill s1s4x2.hi */
-	mulq	%r11                    /* s2s3x2.hi            columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	mulq	%r11                    /* rdx=s2s3x2.hi rax=s2s3x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	addq	%rax, %r10              /* s1s4x2.lo.. */
 	adcq	40(%rsp), %rdx          /* s1s4x2.hi.. */
 	movq	%r11, %rax              /* s2 */
 	movq	%rdx, %rbx              /* s1s4x2.hi.. */
-	mulq	%r11                    /* s2s2.hi              c = columns(lambda x, y: x * y) */
+	mulq	%r11                    /* rdx=s2s2.hi rax=s2s2.lo c = columns(lambda x, y: x * y) */
 	addq	16(%rsp), %rax          /* s0s4x2.lo..          columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	adcq	24(%rsp), %rdx          /* s0s4x2.hi.. */
 	movq	%rax, 16(%rsp)          /* spill s0s4x2.lo.. */
@@ -648,7 +648,7 @@ LOCAL(square_n_loop3):
 	movq	%rax, 40(%rsp)          /* spill s3s3.lo */
 	movq	%r11, %rax              /* s2 */
 	movq	%rdx, 48(%rsp)          /* spill s3s3.hi */
-	mulq	%rbp                    /* s2s4x2.hi            columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	mulq	%rbp                    /* rdx=s2s4x2.hi rax=s2s4x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	addq	40(%rsp), %rax          /* s3s3.lo.. */
 	adcq	48(%rsp), %rdx          /* s3s3.hi.. */
 	movq	%rax, %r11              /* s3s3.lo.. */
@@ -656,53 +656,53 @@ LOCAL(square_n_loop3):
 	movq	%rdx, 40(%rsp)          /* spill s3s3.hi.. */
 	mulq	%r8                     /* rdx=s4s4.hi rax=s4s4.lo c = columns(lambda x, y: x * y) */
 	movq	%rax, %r8               /* s4s4.lo */
-	movabsq	$0x1000003d10000, %rax
+	movabsq	$0x1000003d10000, %rax  /* 0x1000003d10000 */
 	mulq	%rdx                    /* rdx=s4s4.hi.hi rax=s4s4.hi.lo r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
 	movq	%rax, 48(%rsp)          /* spill s4s4.hi.lo */
 	movabsq	$0x1000003d10, %rax     /* 0x1000003d10 */
 	movq	%rdx, 56(%rsp)          /* spill s4s4.hi.hi */
-	mulq	%r8                     /* s4s4.lo.hi           r3, over = (c[3] + FOLD * low).split(52) */
+	mulq	%r8                     /* rdx=s4s4.lo.hi rax=s4s4.lo.lo r3, over = (c[3] + FOLD * low).split(52) */
 	addq	%rax, %r14              /* s0s3x2.lo.. */
-	movq	24(%rsp), %rax          /* reload s0s4x2.hi.. */
-	adcq	%rdx, %r15
-	shldq	$12, %r14, %r15
+	movq	24(%rsp), %rax          /* s0s4x2.hi.. */
+	adcq	%rdx, %r15              /* s0s3x2.hi.. */
+	shldq	$12, %r14, %r15         /* (s0s3x2.lo..).high */
 	addq	16(%rsp), %r15          /* s0s4x2.lo..          r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
 	adcq	$0, %rax                /* s0s4x2.hi.. */
 	addq	48(%rsp), %r15          /* s0s4x2.lo.. */
-	adcq	56(%rsp), %rax
-	shldq	$12, %r15, %rax
+	adcq	56(%rsp), %rax          /* s0s4x2.hi.. */
+	shldq	$12, %r15, %rax         /* (s0s4x2.lo..).high */
 	addq	%rax, %r10              /* s1s4x2.lo..          upper, over = (c[5] + over).split(52) */
-	adcq	$0, %rbx
+	adcq	$0, %rbx                /* s1s4x2.hi.. */
 	shldq	$12, %r10, %rbx         /* (s1s4x2.lo..).high */
 	movabsq	$0xfffffffffffff, %r8   /* 0xfffffffffffff */
-	andq	%r8, %r10
+	andq	%r8, %r10               /* (s1s4x2.lo..).low */
 	shlq	$4, %r10                /* (s1s4x2.lo..).low<<  r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
-	andq	%r15, %r8               /*                      r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
-	shrq	$48, %r8                /*                      r4, top = r4.split(48) */
+	andq	%r15, %r8               /* (s0s4x2.lo..).low    r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
+	shrq	$48, %r8                /* (s0s4x2.lo..).low.high r4, top = r4.split(48) */
 	orq	%r10, %r8               /* (s0s4x2.lo..).low.high.. r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
-	movq	40(%rsp), %r10          /* reload s3s3.hi.. */
+	movq	40(%rsp), %r10          /* s3s3.hi.. */
 	addq	%rbx, %r11              /* s3s3.lo..            upper, over = (c[6] + over).split(52) */
-	adcq	$0, %r10
+	adcq	$0, %r10                /* s3s3.hi.. */
 	shldq	$12, %r11, %r10         /* (s3s3.lo..).high */
-	movabsq	$0x1000003d1, %rax
-	mulq	%r8                     /* .hi                  r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
+	mulq	%r8                     /* rdx=.hi rax=.lo      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
 	addq	%rax, %r12              /* s0s0.lo.. */
-	adcq	%rdx, %r13
+	adcq	%rdx, %r13              /* s0s0.hi.. */
 	shldq	$12, %r12, %r13         /* (s0s0.lo..).high */
 	movq	%rcx, %rax              /* s0 */
-	mulq	%rsi                    /* s0s1x2.hi            r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	mulq	%rsi                    /* rdx=s0s1x2.hi rax=s0s1x2.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	addq	%rax, %r13              /* (s0s0.lo..).high.. */
 	adcq	$0, %rdx                /* s0s1x2.hi.. */
 	movabsq	$0xfffffffffffff, %r8   /* 0xfffffffffffff */
 	andq	%r8, %r11               /* (s3s3.lo..).low      upper, over = (c[6] + over).split(52) */
 	movabsq	$0x1000003d10, %rax     /* 0x1000003d10 */
 	movq	%rdx, %rcx              /* s0s1x2.hi.. */
-	mulq	%r11                    /* (s3s3.lo..).low.hi   r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	mulq	%r11                    /* rdx=(s3s3.lo..).low.hi rax=(s3s3.lo..).low.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	addq	%rax, %r13              /* (s0s0.lo..).high.. */
-	adcq	%rdx, %rcx
+	adcq	%rdx, %rcx              /* s0s1x2.hi.. */
 	shldq	$12, %r13, %rcx         /* ((s0s0.lo..).high..).high */
 	movq	%r9, %rax               /* s3 */
-	movq	32(%rsp), %r9           /* reload s1s1.hi.. */
+	movq	32(%rsp), %r9           /* s1s1.hi.. */
 	mulq	%rbp                    /* rdx=s3s4x2.hi rax=s3s4x2.lo upper, over = (c[7] + over).split(64) */
 	addq	%rcx, %rdi              /* s1s1.lo..            r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	adcq	$0, %r9                 /* s1s1.hi.. */
@@ -711,11 +711,11 @@ LOCAL(square_n_loop3):
 	andq	%r8, %r14               /* (s0s3x2.lo..).low    r3, over = (c[3] + FOLD * low).split(52) */
 	movabsq	$0x1000003d10, %r10     /* 0x1000003d10 */
 	movq	%rdx, %r11              /* s3s4x2.hi.. */
-	mulq	%r10                    /* .hi                  r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	mulq	%r10                    /* rdx=.hi rax=.lo      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	addq	%rax, %rdi              /* s1s1.lo.. */
-	adcq	%rdx, %r9
+	adcq	%rdx, %r9               /* s1s1.hi.. */
 	shldq	$12, %rdi, %r9          /* (s1s1.lo..).high */
-	movabsq	$0x1000003d10000, %rax
+	movabsq	$0x1000003d10000, %rax  /* 0x1000003d10000 */
 	mulq	%r11                    /* rdx=s3s4x2.hi...hi rax=s3s4x2.hi...lo r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	movabsq	$0xffffffffffff, %r11   /* 0xffffffffffff */
 	andq	%r11, %r15              /* (s0s4x2.lo..).low    r4, top = r4.split(48) */
@@ -725,7 +725,7 @@ LOCAL(square_n_loop3):
 	addq	%rax, %r9               /* (s1s1.lo..).high..   r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	adcq	$0, %rdx                /* s3s4x2.hi...hi.. */
 	andq	%r8, %rdi               /* (s1s1.lo..).low      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
-	shldq	$12, %r9, %rdx          /*                      r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
+	shldq	$12, %r9, %rdx          /* ((s1s1.lo..).high..).high r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	addq	%rdx, %r15              /* (s0s4x2.lo..).low..  return [r0, r1, r2, r3, r4 + carry] */
 	andq	%r8, %r9                /* ((s1s1.lo..).high..).low r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	movq	%r12, %rax              /* (s0s0.lo..).low */
@@ -737,12 +737,12 @@ LOCAL(square_n_loop3):
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
 	shrq	$48, %rax               /* a[4].high            top, q = a[4].split(48) */
-	movabsq	$0x1000003d1, %rcx
-	imulq	%rcx, %rax              /*                      return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
+	movabsq	$0x1000003d1, %rcx      /* 0x1000003d1 */
+	imulq	%rcx, %rax              /* a[4].high            return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	addq	(%rsi), %rax            /* a[0].. */
 	movq	%rax, %r10              /* a[0].. */
 	shrq	$52, %r10               /* (a[0]..).high        low, carry = (limb + carry).split(52) */
-	movabsq	$0xffffffffffff, %r8
+	movabsq	$0xffffffffffff, %r8    /* 0xffffffffffff */
 	andq	32(%rsi), %r8           /* a[4].low             top, q = a[4].split(48) */
 	addq	8(%rsi), %r10           /* a[1]..               low, carry = (limb + carry).split(52) */
 	movq	%r10, %r11              /* a[1].. */
@@ -752,11 +752,11 @@ LOCAL(square_n_none):
 	addq	16(%rsi), %r11          /* a[2].. */
 	andq	%rcx, %r10              /* (a[1]..).low */
 	movq	%r11, %r9               /* a[2].. */
-	shrq	$52, %r9
+	shrq	$52, %r9                /* (a[2]..).high */
 	addq	24(%rsi), %r9           /* a[3].. */
 	andq	%rcx, %r11              /* (a[2]..).low */
 	movq	%r9, %rdx               /* a[3].. */
-	shrq	$52, %rdx
+	shrq	$52, %rdx               /* (a[3]..).high */
 	addq	%rdx, %r8               /* a[4].low..           return [*done, limbs[-1] + carry] */
 	andq	%rcx, %r9               /* (a[3]..).low         low, carry = (limb + carry).split(52) */
 LOCAL(square_n_join2):
@@ -812,66 +812,66 @@ SYMBOL(secp256k1_5x52_canon):
 	endbr64
 	movq	32(%rsi), %rax          /* a[4] */
 	shrq	$48, %rax               /* a[4].high            top, q = a[4].split(48) */
-	movabsq	$0x1000003d1, %r10
-	imulq	%rax, %r10              /*                      return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
+	movabsq	$0x1000003d1, %r10      /* 0x1000003d1 */
+	imulq	%rax, %r10              /* a[4].high            return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	addq	(%rsi), %r10            /* a[0].. */
 	movq	%r10, %rax              /* a[0].. */
-	shrq	$52, %rax               /*                      low, carry = (limb + carry).split(52) */
+	shrq	$52, %rax               /* (a[0]..).high        low, carry = (limb + carry).split(52) */
 	addq	8(%rsi), %rax           /* a[1].. */
 	movq	%rax, %r11              /* a[1].. */
-	shrq	$52, %r11
+	shrq	$52, %r11               /* (a[1]..).high */
 	addq	16(%rsi), %r11          /* a[2].. */
 	movq	%r11, %r9               /* a[2].. */
-	shrq	$52, %r9
+	shrq	$52, %r9                /* (a[2]..).high */
 	addq	24(%rsi), %r9           /* a[3].. */
 	movq	%r9, %r8                /* a[3].. */
 	shrq	$52, %r8                /* (a[3]..).high */
-	movabsq	$0xffffffffffff, %rcx
-	andq	32(%rsi), %rcx          /*                      top, q = a[4].split(48) */
+	movabsq	$0xffffffffffff, %rcx   /* 0xffffffffffff */
+	andq	32(%rsi), %rcx          /* a[4].low             top, q = a[4].split(48) */
 	addq	%r8, %rcx               /* a[4].low..           return [*done, limbs[-1] + carry] */
 	movabsq	$0xfffffffffffff, %r8   /* 0xfffffffffffff */
 	andq	%r8, %r10               /* (a[0]..).low         low, carry = (limb + carry).split(52) */
-	movabsq	$0x1000003d1, %rdx
-	addq	%r10, %rdx              /*                      q = t[0] + EXCESS */
+	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
+	addq	%r10, %rdx              /* (a[0]..).low..       q = t[0] + EXCESS */
 	shrq	$52, %rdx               /* ((a[0]..).low..).high q = limb + q.split(52)[1] */
 	andq	%r8, %rax               /* (a[1]..).low         low, carry = (limb + carry).split(52) */
-	addq	%rax, %rdx              /*                      q = limb + q.split(52)[1] */
+	addq	%rax, %rdx              /* (a[1]..).low..       q = limb + q.split(52)[1] */
 	shrq	$52, %rdx               /* ((a[1]..).low..).high */
 	andq	%r8, %r11               /* (a[2]..).low         low, carry = (limb + carry).split(52) */
-	addq	%r11, %rdx              /*                      q = limb + q.split(52)[1] */
+	addq	%r11, %rdx              /* (a[2]..).low..       q = limb + q.split(52)[1] */
 	shrq	$52, %rdx               /* ((a[2]..).low..).high */
 	andq	%r8, %r9                /* (a[3]..).low         low, carry = (limb + carry).split(52) */
-	addq	%r9, %rdx               /*                      q = limb + q.split(52)[1] */
-	shrq	$52, %rdx
+	addq	%r9, %rdx               /* (a[3]..).low..       q = limb + q.split(52)[1] */
+	shrq	$52, %rdx               /* ((a[3]..).low..).high */
 	addq	%rcx, %rdx              /* a[4].low.. */
 	movq	%rdx, %rsi              /* a[4].low.. */
 	shrq	$48, %rsi               /* (a[4].low..).high    q = q.split(48)[1] */
-	movabsq	$0x1000003d1, %r8
-	imulq	%rsi, %r8               /*                      *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
+	movabsq	$0x1000003d1, %r8       /* 0x1000003d1 */
+	imulq	%rsi, %r8               /* %v37                 *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
 	addq	%r8, %r10               /* (a[0]..).low.. */
 	movq	%r10, %r8               /* (a[0]..).low.. */
-	shrq	$52, %r8                /*                      low, carry = (limb + carry).split(52) */
+	shrq	$52, %r8                /* ((a[0]..).low..).high low, carry = (limb + carry).split(52) */
 	addq	%r8, %rax               /* (a[1]..).low.. */
 	movq	%rax, %r8               /* (a[1]..).low.. */
-	shrq	$52, %r8
+	shrq	$52, %r8                /* ((a[1]..).low..).high */
 	addq	%r8, %r11               /* (a[2]..).low.. */
 	movq	%r11, %r8               /* (a[2]..).low.. */
-	shrq	$52, %r8
+	shrq	$52, %r8                /* ((a[2]..).low..).high */
 	addq	%r8, %r9                /* (a[3]..).low.. */
 	movq	%r9, %r8                /* (a[3]..).low.. */
-	shrq	$52, %r8
+	shrq	$52, %r8                /* ((a[3]..).low..).high */
 	addq	%r8, %rcx               /* a[4].low..           return [*done, limbs[-1] + carry] */
-	movabsq	$0xffff000000000000, %r8
-	andq	%r8, %rdx               /*                      return [*low, top - (q << 48)] */
+	movabsq	$0xffff000000000000, %r8 /* 0xffff000000000000 */
+	andq	%r8, %rdx               /* (a[4].low..).low     return [*low, top - (q << 48)] */
 	subq	%rdx, %rcx              /* a[4].low.. */
 	movabsq	$0xfffffffffffff, %r8   /* 0xfffffffffffff */
-	andq	%r8, %r10               /*                      low, carry = (limb + carry).split(52) */
+	andq	%r8, %r10               /* ((a[0]..).low..).low low, carry = (limb + carry).split(52) */
 	movq	%r10, (%rdi)            /*                      return [*low, top - (q << 48)] */
-	andq	%r8, %rax               /*                      low, carry = (limb + carry).split(52) */
+	andq	%r8, %rax               /* ((a[1]..).low..).low low, carry = (limb + carry).split(52) */
 	movq	%rax, 8(%rdi)           /*                      return [*low, top - (q << 48)] */
-	andq	%r8, %r11               /*                      low, carry = (limb + carry).split(52) */
+	andq	%r8, %r11               /* ((a[2]..).low..).low low, carry = (limb + carry).split(52) */
 	movq	%r11, 16(%rdi)          /*                      return [*low, top - (q << 48)] */
-	andq	%r8, %r9                /*                      low, carry = (limb + carry).split(52) */
+	andq	%r8, %r9                /* ((a[3]..).low..).low low, carry = (limb + carry).split(52) */
 	movq	%r9, 24(%rdi)           /*                      return [*low, top - (q << 48)] */
 	movq	%rcx, 32(%rdi)
 	ret
@@ -903,9 +903,9 @@ SYMBOL(secp256k1_5x52_mul_small):
 	.cfi_offset %rbx, -16
 	movq	32(%rsi), %rax          /* a[4] */
 	movq	%rdx, %r10              /* c */
-	mulq	%rdx                    /* ca4.lo               top, q = (c * a[4]).split(48) */
+	mulq	%rdx                    /* rdx=ca4.hi rax=ca4.lo top, q = (c * a[4]).split(48) */
 	shldq	$16, %rax, %rdx         /* ca4.lo.high */
-	movabsq	$0xffffffffffff, %r11
+	movabsq	$0xffffffffffff, %r11   /* 0xffffffffffff */
 	andq	%rax, %r11              /* ca4.lo.low */
 	movq	(%rsi), %rax            /* a[0] */
 	movq	%rdx, %r9               /* ca4.lo.high */
@@ -913,21 +913,21 @@ SYMBOL(secp256k1_5x52_mul_small):
 	movq	%rax, %r8               /* ca0.lo */
 	movabsq	$0x1000003d1, %rax      /* 0x1000003d1 */
 	movq	%rdx, %rcx              /* ca0.hi */
-	mulq	%r9                     /* ca4.lo.high.hi */
+	mulq	%r9                     /* rdx=ca4.lo.high.hi rax=ca4.lo.high.lo */
 	addq	%rax, %r8               /* ca0.lo.. */
 	movq	8(%rsi), %rax           /* a[1] */
-	adcq	%rdx, %rcx
+	adcq	%rdx, %rcx              /* ca0.hi.. */
 	shldq	$12, %r8, %rcx          /* (ca0.lo..).high      low, carry = (limb + carry).split(52) */
-	mulq	%r10                    /* ca1.hi */
+	mulq	%r10                    /* rdx=ca1.hi rax=ca1.lo */
 	addq	%rax, %rcx              /* (ca0.lo..).high.. */
 	movq	16(%rsi), %rax          /* a[2] */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* ca1.hi.. */
 	shldq	$12, %rcx, %rdx         /* ((ca0.lo..).high..).high */
 	movq	%rdx, %r9               /* ((ca0.lo..).high..).high */
-	mulq	%r10                    /* ca2.hi */
+	mulq	%r10                    /* rdx=ca2.hi rax=ca2.lo */
 	addq	%rax, %r9               /* ((ca0.lo..).high..).high.. */
 	movq	24(%rsi), %rax          /* a[3] */
-	adcq	$0, %rdx
+	adcq	$0, %rdx                /* ca2.hi.. */
 	shldq	$12, %r9, %rdx          /* (((ca0.lo..).high..).high..).high */
 	movq	%rdx, %rbx              /* (((ca0.lo..).high..).high..).high */
 	mulq	%r10                    /* rdx=ca3.hi rax=ca3.lo */
@@ -939,10 +939,10 @@ SYMBOL(secp256k1_5x52_mul_small):
 	andq	%r10, %rcx              /* ((ca0.lo..).high..).low */
 	shldq	$12, %rbx, %rdx         /* ((((ca0.lo..).high..).high..).high..).high */
 	movq	%rcx, 8(%rdi)           /*                      return [*done, limbs[-1] + carry] */
-	andq	%r10, %r9               /*                      low, carry = (limb + carry).split(52) */
+	andq	%r10, %r9               /* (((ca0.lo..).high..).high..).low low, carry = (limb + carry).split(52) */
 	movq	%r9, 16(%rdi)           /*                      return [*done, limbs[-1] + carry] */
 	addq	%rdx, %r11              /* ca4.lo.low.. */
-	andq	%r10, %rbx              /*                      low, carry = (limb + carry).split(52) */
+	andq	%r10, %rbx              /* ((((ca0.lo..).high..).high..).high..).low low, carry = (limb + carry).split(52) */
 	movq	%rbx, 24(%rdi)          /*                      return [*done, limbs[-1] + carry] */
 	movq	%r11, 32(%rdi)
 	popq	%rbx                    /* restore */
@@ -1048,15 +1048,15 @@ SYMBOL(secp256k1_5x52_mul_int):
 SYMBOL(secp256k1_5x52_neg):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x3ffffbfffff0bc, %rax
+	movabsq	$0x3ffffbfffff0bc, %rax /* 0x3ffffbfffff0bc */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0x3ffffffffffffc, %r10
+	movabsq	$0x3ffffffffffffc, %r10 /* 0x3ffffffffffffc */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x3ffffffffffffc, %r11
+	movabsq	$0x3ffffffffffffc, %r11 /* 0x3ffffffffffffc */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x3ffffffffffffc, %r9
+	movabsq	$0x3ffffffffffffc, %r9  /* 0x3ffffffffffffc */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x3fffffffffffc, %r8
+	movabsq	$0x3fffffffffffc, %r8   /* 0x3fffffffffffc */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1086,15 +1086,15 @@ SYMBOL(secp256k1_5x52_neg):
 SYMBOL(secp256k1_5x52_negate_2):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x5ffff9ffffe91a, %rax
+	movabsq	$0x5ffff9ffffe91a, %rax /* 0x5ffff9ffffe91a */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0x5ffffffffffffa, %r10
+	movabsq	$0x5ffffffffffffa, %r10 /* 0x5ffffffffffffa */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x5ffffffffffffa, %r11
+	movabsq	$0x5ffffffffffffa, %r11 /* 0x5ffffffffffffa */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x5ffffffffffffa, %r9
+	movabsq	$0x5ffffffffffffa, %r9  /* 0x5ffffffffffffa */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x5fffffffffffa, %r8
+	movabsq	$0x5fffffffffffa, %r8   /* 0x5fffffffffffa */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1124,15 +1124,15 @@ SYMBOL(secp256k1_5x52_negate_2):
 SYMBOL(secp256k1_5x52_negate_3):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x7ffff7ffffe178, %rax
+	movabsq	$0x7ffff7ffffe178, %rax /* 0x7ffff7ffffe178 */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0x7ffffffffffff8, %r10
+	movabsq	$0x7ffffffffffff8, %r10 /* 0x7ffffffffffff8 */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x7ffffffffffff8, %r11
+	movabsq	$0x7ffffffffffff8, %r11 /* 0x7ffffffffffff8 */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x7ffffffffffff8, %r9
+	movabsq	$0x7ffffffffffff8, %r9  /* 0x7ffffffffffff8 */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x7fffffffffff8, %r8
+	movabsq	$0x7fffffffffff8, %r8   /* 0x7fffffffffff8 */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1162,15 +1162,15 @@ SYMBOL(secp256k1_5x52_negate_3):
 SYMBOL(secp256k1_5x52_negate_4):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x9ffff5ffffd9d6, %rax
+	movabsq	$0x9ffff5ffffd9d6, %rax /* 0x9ffff5ffffd9d6 */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0x9ffffffffffff6, %r10
+	movabsq	$0x9ffffffffffff6, %r10 /* 0x9ffffffffffff6 */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0x9ffffffffffff6, %r11
+	movabsq	$0x9ffffffffffff6, %r11 /* 0x9ffffffffffff6 */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0x9ffffffffffff6, %r9
+	movabsq	$0x9ffffffffffff6, %r9  /* 0x9ffffffffffff6 */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0x9fffffffffff6, %r8
+	movabsq	$0x9fffffffffff6, %r8   /* 0x9fffffffffff6 */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1200,15 +1200,15 @@ SYMBOL(secp256k1_5x52_negate_4):
 SYMBOL(secp256k1_5x52_negate_5):
 	.cfi_startproc
 	endbr64
-	movabsq	$0xbffff3ffffd234, %rax
+	movabsq	$0xbffff3ffffd234, %rax /* 0xbffff3ffffd234 */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0xbffffffffffff4, %r10
+	movabsq	$0xbffffffffffff4, %r10 /* 0xbffffffffffff4 */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0xbffffffffffff4, %r11
+	movabsq	$0xbffffffffffff4, %r11 /* 0xbffffffffffff4 */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0xbffffffffffff4, %r9
+	movabsq	$0xbffffffffffff4, %r9  /* 0xbffffffffffff4 */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0xbfffffffffff4, %r8
+	movabsq	$0xbfffffffffff4, %r8   /* 0xbfffffffffff4 */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1238,15 +1238,15 @@ SYMBOL(secp256k1_5x52_negate_5):
 SYMBOL(secp256k1_5x52_negate_6):
 	.cfi_startproc
 	endbr64
-	movabsq	$0xdffff1ffffca92, %rax
+	movabsq	$0xdffff1ffffca92, %rax /* 0xdffff1ffffca92 */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0xdffffffffffff2, %r10
+	movabsq	$0xdffffffffffff2, %r10 /* 0xdffffffffffff2 */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0xdffffffffffff2, %r11
+	movabsq	$0xdffffffffffff2, %r11 /* 0xdffffffffffff2 */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0xdffffffffffff2, %r9
+	movabsq	$0xdffffffffffff2, %r9  /* 0xdffffffffffff2 */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0xdfffffffffff2, %r8
+	movabsq	$0xdfffffffffff2, %r8   /* 0xdfffffffffff2 */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1276,15 +1276,15 @@ SYMBOL(secp256k1_5x52_negate_6):
 SYMBOL(secp256k1_5x52_negate_7):
 	.cfi_startproc
 	endbr64
-	movabsq	$0xffffefffffc2f0, %rax
+	movabsq	$0xffffefffffc2f0, %rax /* 0xffffefffffc2f0 */
 	subq	(%rsi), %rax            /* a[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0xfffffffffffff0, %r10
+	movabsq	$0xfffffffffffff0, %r10 /* 0xfffffffffffff0 */
 	subq	8(%rsi), %r10           /* a[1].. */
-	movabsq	$0xfffffffffffff0, %r11
+	movabsq	$0xfffffffffffff0, %r11 /* 0xfffffffffffff0 */
 	subq	16(%rsi), %r11          /* a[2].. */
-	movabsq	$0xfffffffffffff0, %r9
+	movabsq	$0xfffffffffffff0, %r9  /* 0xfffffffffffff0 */
 	subq	24(%rsi), %r9           /* a[3].. */
-	movabsq	$0xffffffffffff0, %r8
+	movabsq	$0xffffffffffff0, %r8   /* 0xffffffffffff0 */
 	subq	32(%rsi), %r8           /* a[4].. */
 	movq	%rax, (%rdi)
 	movq	%r10, 8(%rdi)
@@ -1315,15 +1315,15 @@ SYMBOL(secp256k1_5x52_negate_7):
 SYMBOL(secp256k1_5x52_sub):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x7ffff7ffffe178, %rax
+	movabsq	$0x7ffff7ffffe178, %rax /* 0x7ffff7ffffe178 */
 	subq	(%rdx), %rax            /* b[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0x7ffffffffffff8, %r10
+	movabsq	$0x7ffffffffffff8, %r10 /* 0x7ffffffffffff8 */
 	subq	8(%rdx), %r10           /* b[1].. */
-	movabsq	$0x7ffffffffffff8, %r11
+	movabsq	$0x7ffffffffffff8, %r11 /* 0x7ffffffffffff8 */
 	subq	16(%rdx), %r11          /* b[2].. */
-	movabsq	$0x7ffffffffffff8, %r9
+	movabsq	$0x7ffffffffffff8, %r9  /* 0x7ffffffffffff8 */
 	subq	24(%rdx), %r9           /* b[3].. */
-	movabsq	$0x7fffffffffff8, %r8
+	movabsq	$0x7fffffffffff8, %r8   /* 0x7fffffffffff8 */
 	subq	32(%rdx), %r8           /* b[4].. */
 	addq	(%rsi), %rax            /* a[0]..               return [x + y for x, y in zip(a, negated(b, 3))] */
 	addq	8(%rsi), %r10           /* a[1].. */
@@ -1413,13 +1413,13 @@ SYMBOL(secp256k1_5x52_from_storage):
 	shrdq	$28, %r8, %r11          /* a[2].high */
 	shrq	$16, %r8                /* a[3].high */
 	movabsq	$0xfffffffffffff, %rcx  /* 0xfffffffffffff */
-	andq	%rcx, %rax
+	andq	%rcx, %rax              /* a[0].low */
 	movq	%rax, (%rdi)
-	andq	%rcx, %r10
+	andq	%rcx, %r10              /* a[0].high.low */
 	movq	%r10, 8(%rdi)
-	andq	%rcx, %r9
+	andq	%rcx, %r9               /* a[1].high.low */
 	movq	%r9, 16(%rdi)
-	andq	%rcx, %r11
+	andq	%rcx, %r11              /* a[2].high.low */
 	movq	%r11, 24(%rdi)
 	movq	%r8, 32(%rdi)
 	ret
@@ -1447,64 +1447,64 @@ SYMBOL(secp256k1_5x52_to_bytes):
 	endbr64
 	movq	32(%rsi), %rax          /* a[4] */
 	shrq	$48, %rax               /* a[4].high            top, q = a[4].split(48) */
-	movabsq	$0x1000003d1, %r10
-	imulq	%rax, %r10              /*                      return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
+	movabsq	$0x1000003d1, %r10      /* 0x1000003d1 */
+	imulq	%rax, %r10              /* a[4].high            return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	addq	(%rsi), %r10            /* a[0].. */
 	movq	%r10, %rax              /* a[0].. */
-	shrq	$52, %rax               /*                      low, carry = (limb + carry).split(52) */
+	shrq	$52, %rax               /* (a[0]..).high        low, carry = (limb + carry).split(52) */
 	addq	8(%rsi), %rax           /* a[1].. */
 	movq	%rax, %r11              /* a[1].. */
-	shrq	$52, %r11
+	shrq	$52, %r11               /* (a[1]..).high */
 	addq	16(%rsi), %r11          /* a[2].. */
 	movq	%r11, %r9               /* a[2].. */
-	shrq	$52, %r9
+	shrq	$52, %r9                /* (a[2]..).high */
 	addq	24(%rsi), %r9           /* a[3].. */
 	movq	%r9, %r8                /* a[3].. */
 	shrq	$52, %r8                /* (a[3]..).high */
-	movabsq	$0xffffffffffff, %rcx
-	andq	32(%rsi), %rcx          /*                      top, q = a[4].split(48) */
+	movabsq	$0xffffffffffff, %rcx   /* 0xffffffffffff */
+	andq	32(%rsi), %rcx          /* a[4].low             top, q = a[4].split(48) */
 	addq	%r8, %rcx               /* a[4].low..           return [*done, limbs[-1] + carry] */
 	movabsq	$0xfffffffffffff, %r8   /* 0xfffffffffffff */
 	andq	%r8, %r10               /* (a[0]..).low         low, carry = (limb + carry).split(52) */
-	movabsq	$0x1000003d1, %rdx
-	addq	%r10, %rdx              /*                      q = t[0] + EXCESS */
+	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
+	addq	%r10, %rdx              /* (a[0]..).low..       q = t[0] + EXCESS */
 	shrq	$52, %rdx               /* ((a[0]..).low..).high q = limb + q.split(52)[1] */
 	andq	%r8, %rax               /* (a[1]..).low         low, carry = (limb + carry).split(52) */
-	addq	%rax, %rdx              /*                      q = limb + q.split(52)[1] */
+	addq	%rax, %rdx              /* (a[1]..).low..       q = limb + q.split(52)[1] */
 	shrq	$52, %rdx               /* ((a[1]..).low..).high */
 	andq	%r8, %r11               /* (a[2]..).low         low, carry = (limb + carry).split(52) */
-	addq	%r11, %rdx              /*                      q = limb + q.split(52)[1] */
+	addq	%r11, %rdx              /* (a[2]..).low..       q = limb + q.split(52)[1] */
 	shrq	$52, %rdx               /* ((a[2]..).low..).high */
 	andq	%r8, %r9                /* (a[3]..).low         low, carry = (limb + carry).split(52) */
-	addq	%r9, %rdx               /*                      q = limb + q.split(52)[1] */
-	shrq	$52, %rdx
+	addq	%r9, %rdx               /* (a[3]..).low..       q = limb + q.split(52)[1] */
+	shrq	$52, %rdx               /* ((a[3]..).low..).high */
 	addq	%rcx, %rdx              /* a[4].low.. */
 	movq	%rdx, %rsi              /* a[4].low.. */
 	shrq	$48, %rsi               /* (a[4].low..).high    q = q.split(48)[1] */
-	movabsq	$0x1000003d1, %r8
-	imulq	%rsi, %r8               /*                      *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
+	movabsq	$0x1000003d1, %r8       /* 0x1000003d1 */
+	imulq	%rsi, %r8               /* %v37                 *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
 	addq	%r8, %r10               /* (a[0]..).low.. */
 	movq	%r10, %r8               /* (a[0]..).low.. */
-	shrq	$52, %r8                /*                      low, carry = (limb + carry).split(52) */
+	shrq	$52, %r8                /* ((a[0]..).low..).high low, carry = (limb + carry).split(52) */
 	addq	%r8, %rax               /* (a[1]..).low.. */
 	movq	%rax, %r8               /* (a[1]..).low.. */
-	shrq	$52, %r8
+	shrq	$52, %r8                /* ((a[1]..).low..).high */
 	addq	%r8, %r11               /* (a[2]..).low.. */
 	movq	%r11, %r8               /* (a[2]..).low.. */
-	shrq	$52, %r8
+	shrq	$52, %r8                /* ((a[2]..).low..).high */
 	addq	%r8, %r9                /* (a[3]..).low.. */
 	movq	%r9, %r8                /* (a[3]..).low.. */
-	shrq	$52, %r8
+	shrq	$52, %r8                /* ((a[3]..).low..).high */
 	addq	%r8, %rcx               /* a[4].low..           return [*done, limbs[-1] + carry] */
-	movabsq	$0xffff000000000000, %r8
-	andq	%r8, %rdx               /*                      return [*low, top - (q << 48)] */
+	movabsq	$0xffff000000000000, %r8 /* 0xffff000000000000 */
+	andq	%r8, %rdx               /* (a[4].low..).low     return [*low, top - (q << 48)] */
 	subq	%rdx, %rcx              /* a[4].low.. */
 	movabsq	$0xfffffffffffff, %r8   /* 0xfffffffffffff */
 	andq	%r8, %rax               /* ((a[1]..).low..).low low, carry = (limb + carry).split(52) */
 	movq	%rax, %rdx              /* ((a[1]..).low..).low */
 	shlq	$52, %rdx               /* ((a[1]..).low..).low<< return canon(a).value */
 	shrq	$12, %rax               /* ((a[1]..).low..).low.high */
-	andq	%r8, %r10               /*                      low, carry = (limb + carry).split(52) */
+	andq	%r8, %r10               /* ((a[0]..).low..).low low, carry = (limb + carry).split(52) */
 	orq	%rdx, %r10              /* ((a[0]..).low..).low.. return canon(a).value */
 	andq	%r8, %r11               /* ((a[2]..).low..).low low, carry = (limb + carry).split(52) */
 	movq	%r11, %rdx              /* ((a[2]..).low..).low */
@@ -1516,15 +1516,15 @@ SYMBOL(secp256k1_5x52_to_bytes):
 	shlq	$28, %r8                /* ((a[3]..).low..).low<< return canon(a).value */
 	shrq	$36, %r9                /* ((a[3]..).low..).low.high */
 	orq	%r8, %r11               /* ((a[2]..).low..).low.high.. */
-	shlq	$16, %rcx
+	shlq	$16, %rcx               /* a[4].low..<< */
 	orq	%rcx, %r9               /* ((a[3]..).low..).low.high.. */
-	bswapq	%r10
+	bswapq	%r10                    /* %v65 */
 	movq	%r10, 24(%rdi)
-	bswapq	%rax
+	bswapq	%rax                    /* %v66 */
 	movq	%rax, 16(%rdi)
-	bswapq	%r11
+	bswapq	%r11                    /* %v67 */
 	movq	%r11, 8(%rdi)
-	bswapq	%r9
+	bswapq	%r9                     /* %v68 */
 	movq	%r9, (%rdi)
 	ret
 	.cfi_endproc
@@ -1559,7 +1559,7 @@ SYMBOL(secp256k1_5x52_from_bytes):
 	bswapq	%r11                    /* s1 */
 	bswapq	%r9                     /* s2 */
 	bswapq	%r8                     /* s3 */
-	movabsq	$0xfffffffefffffc2f, %rax
+	movabsq	$0xfffffffefffffc2f, %rax /* 0xfffffffefffffc2f */
 	cmpq	%rax, %r10              /*                      beyond = s.value.at_least(P) */
 	movq	%r11, %rax              /* s1 */
 	sbbq	$-1, %rax
@@ -1567,7 +1567,7 @@ SYMBOL(secp256k1_5x52_from_bytes):
 	sbbq	$-1, %rax
 	movq	%r8, %rax               /* s3 */
 	sbbq	$-1, %rax
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* carry */
 	movq	%r11, %rcx              /* s1 */
 	shldq	$12, %r10, %rcx         /* s0.high              return [pick(beyond, 0, limb) for limb in fe.limbs_of(s.value)], 1 - beyond */
@@ -1589,9 +1589,9 @@ SYMBOL(secp256k1_5x52_from_bytes):
 	cmpq	$1, %rax
 	cmovcq	%rsi, %r9               /* %v30 */
 	cmovcq	%rsi, %r8               /* %v31 */
-	movq	$0, %rax
+	movq	$0, %rax                /* start */
 	adcq	$0, %rax                /* %v32 */
-	movl	$1, %edx
+	movl	$1, %edx                /* 1 */
 	subq	%rax, %rdx              /* %v34 */
 	movq	%r10, (%rdi)
 	movq	%rcx, 8(%rdi)
@@ -1790,12 +1790,12 @@ SYMBOL(secp256k1_5x52_is_zero):
 	endbr64
 	movq	32(%rdi), %r10          /* a[4] */
 	shrq	$48, %r10               /* a[4].high            top, q = a[4].split(48) */
-	movabsq	$0x1000003d1, %r11
-	imulq	%r10, %r11              /*                      return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
+	movabsq	$0x1000003d1, %r11      /* 0x1000003d1 */
+	imulq	%r10, %r11              /* a[4].high            return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	addq	(%rdi), %r11            /* a[0].. */
 	movq	%r11, %rax              /* a[0].. */
 	shrq	$52, %rax               /* (a[0]..).high        low, carry = (limb + carry).split(52) */
-	movabsq	$0xffffffffffff, %r10
+	movabsq	$0xffffffffffff, %r10   /* 0xffffffffffff */
 	andq	32(%rdi), %r10          /* a[4].low             top, q = a[4].split(48) */
 	addq	8(%rdi), %rax           /* a[1]..               low, carry = (limb + carry).split(52) */
 	movq	%rax, %r9               /* a[1].. */
@@ -1803,7 +1803,7 @@ SYMBOL(secp256k1_5x52_is_zero):
 	movabsq	$0xfffffffffffff, %r8   /* 0xfffffffffffff */
 	andq	%r8, %r11               /* (a[0]..).low */
 	addq	16(%rdi), %r9           /* a[2].. */
-	movabsq	$0x1000003d1, %rcx
+	movabsq	$0x1000003d1, %rcx      /* 0x1000003d1 */
 	addq	%r11, %rcx              /* (a[0]..).low..       q = t[0] + EXCESS */
 	movq	%r9, %rdx               /* a[2].. */
 	shrq	$52, %rdx               /* (a[2]..).high        low, carry = (limb + carry).split(52) */
@@ -1817,23 +1817,23 @@ SYMBOL(secp256k1_5x52_is_zero):
 	shrq	$52, %rcx               /* ((a[1]..).low..).high q = limb + q.split(52)[1] */
 	andq	%r8, %r9                /* (a[2]..).low         low, carry = (limb + carry).split(52) */
 	andq	%r8, %rdx               /* (a[3]..).low */
-	addq	%r9, %rcx               /*                      q = limb + q.split(52)[1] */
-	shrq	$52, %rcx
-	addq	%rdx, %rcx
-	shrq	$52, %rcx
+	addq	%r9, %rcx               /* (a[2]..).low..       q = limb + q.split(52)[1] */
+	shrq	$52, %rcx               /* ((a[2]..).low..).high */
+	addq	%rdx, %rcx              /* (a[3]..).low.. */
+	shrq	$52, %rcx               /* ((a[3]..).low..).high */
 	addq	%r10, %rcx              /* a[4].low.. */
 	movq	%rcx, %rsi              /* a[4].low.. */
 	shrq	$48, %rsi               /* (a[4].low..).high    q = q.split(48)[1] */
-	movabsq	$0x1000003d1, %rdi
-	imulq	%rsi, %rdi              /*                      *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
+	movabsq	$0x1000003d1, %rdi      /* 0x1000003d1 */
+	imulq	%rsi, %rdi              /* %v36                 *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
 	addq	%rdi, %r11              /* (a[0]..).low.. */
 	movq	%r11, %rsi              /* (a[0]..).low.. */
-	shrq	$52, %rsi               /*                      low, carry = (limb + carry).split(52) */
+	shrq	$52, %rsi               /* ((a[0]..).low..).high low, carry = (limb + carry).split(52) */
 	addq	%rsi, %rax              /* (a[1]..).low.. */
-	movabsq	$0xffff000000000000, %rsi
+	movabsq	$0xffff000000000000, %rsi /* 0xffff000000000000 */
 	andq	%rsi, %rcx              /* (a[4].low..).low     return [*low, top - (q << 48)] */
 	movq	%rax, %rsi              /* (a[1]..).low.. */
-	shrq	$52, %rsi               /*                      low, carry = (limb + carry).split(52) */
+	shrq	$52, %rsi               /* ((a[1]..).low..).high low, carry = (limb + carry).split(52) */
 	addq	%rsi, %r9               /* (a[2]..).low.. */
 	andq	%r8, %r11               /* ((a[0]..).low..).low */
 	movq	%r9, %rsi               /* (a[2]..).low.. */
@@ -1850,7 +1850,7 @@ SYMBOL(secp256k1_5x52_is_zero):
 	subq	%rcx, %r10              /* a[4].low..           return [*low, top - (q << 48)] */
 	addq	%rdx, %r11              /* ((a[0]..).low..).low.. return sum(canon(a)).is_zero() */
 	movq	$1, %rax                /* start */
-	addq	%r10, %r11
+	addq	%r10, %r11              /* ((a[0]..).low..).low.. */
 	negq	%r11
 	sbbq	$0, %rax                /* %v58 */
 	ret
@@ -1879,11 +1879,11 @@ SYMBOL(secp256k1_5x52_is_odd):
 	movq	32(%rdi), %rax          /* a[4] */
 	shrq	$48, %rax               /* a[4].high            top, q = a[4].split(48) */
 	movabsq	$0x1000003d1, %r10      /* 0x1000003d1 */
-	imulq	%r10, %rax              /*                      return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
+	imulq	%r10, %rax              /* a[4].high            return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	addq	(%rdi), %rax            /* a[0].. */
 	movq	%rax, %r11              /* a[0].. */
 	shrq	$52, %r11               /* (a[0]..).high        low, carry = (limb + carry).split(52) */
-	movabsq	$0xffffffffffff, %r9
+	movabsq	$0xffffffffffff, %r9    /* 0xffffffffffff */
 	andq	32(%rdi), %r9           /* a[4].low             top, q = a[4].split(48) */
 	addq	8(%rdi), %r11           /* a[1]..               low, carry = (limb + carry).split(52) */
 	movq	%r11, %r8               /* a[1].. */
@@ -1904,15 +1904,15 @@ SYMBOL(secp256k1_5x52_is_odd):
 	shrq	$52, %r11               /* ((a[1]..).low..).high q = limb + q.split(52)[1] */
 	andq	%rcx, %r8               /* (a[2]..).low         low, carry = (limb + carry).split(52) */
 	andq	%rcx, %rdx              /* (a[3]..).low */
-	addq	%r11, %r8               /*                      q = limb + q.split(52)[1] */
-	shrq	$52, %r8
-	addq	%r8, %rdx
-	shrq	$52, %rdx
-	addq	%rdx, %r9
+	addq	%r11, %r8               /* (a[2]..).low..       q = limb + q.split(52)[1] */
+	shrq	$52, %r8                /* ((a[2]..).low..).high */
+	addq	%r8, %rdx               /* (a[3]..).low.. */
+	shrq	$52, %rdx               /* ((a[3]..).low..).high */
+	addq	%rdx, %r9               /* a[4].low.. */
 	shrq	$48, %r9                /* (a[4].low..).high    q = q.split(48)[1] */
-	movabsq	$0x1000003d1, %r10
-	imulq	%r9, %r10               /*                      *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
-	addq	%r10, %rax
+	movabsq	$0x1000003d1, %r10      /* 0x1000003d1 */
+	imulq	%r9, %r10               /* %v36                 *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
+	addq	%r10, %rax              /* (a[0]..).low.. */
 	andq	$1, %rax                /* ((a[0]..).low..).low return canon(a)[0].split(1)[0] */
 	ret
 	.cfi_endproc
@@ -1938,15 +1938,15 @@ SYMBOL(secp256k1_5x52_is_odd):
 SYMBOL(secp256k1_5x52_equal):
 	.cfi_startproc
 	endbr64
-	movabsq	$0x7ffff7ffffe178, %r10
+	movabsq	$0x7ffff7ffffe178, %r10 /* 0x7ffff7ffffe178 */
 	subq	(%rsi), %r10            /* b[0]..               return [2 * (m + 1) * limb - x for limb, x in zip(fe.limbs_of(P), a)] */
-	movabsq	$0x7ffffffffffff8, %rax
+	movabsq	$0x7ffffffffffff8, %rax /* 0x7ffffffffffff8 */
 	subq	8(%rsi), %rax           /* b[1].. */
-	movabsq	$0x7ffffffffffff8, %r11
+	movabsq	$0x7ffffffffffff8, %r11 /* 0x7ffffffffffff8 */
 	subq	16(%rsi), %r11          /* b[2].. */
-	movabsq	$0x7fffffffffff8, %r9
+	movabsq	$0x7fffffffffff8, %r9   /* 0x7fffffffffff8 */
 	subq	32(%rsi), %r9           /* b[4].. */
-	movabsq	$0x7ffffffffffff8, %r8
+	movabsq	$0x7ffffffffffff8, %r8  /* 0x7ffffffffffff8 */
 	subq	24(%rsi), %r8           /* b[3].. */
 	addq	(%rdi), %r10            /* a[0]..               return [x + y for x, y in zip(a, negated(b, 3))] */
 	addq	8(%rdi), %rax           /* a[1].. */
@@ -1955,12 +1955,12 @@ SYMBOL(secp256k1_5x52_equal):
 	addq	24(%rdi), %r8           /* a[3].. */
 	movq	%r9, %rcx               /* a[4].. */
 	shrq	$48, %rcx               /* (a[4]..).high        top, q = a[4].split(48) */
-	movabsq	$0x1000003d1, %rdx
-	imulq	%rcx, %rdx              /*                      return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
+	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
+	imulq	%rcx, %rdx              /* (a[4]..).high        return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	addq	%rdx, %r10              /* a[0].. */
 	movq	%r10, %rcx              /* a[0].. */
 	shrq	$52, %rcx               /* (a[0]..).high        low, carry = (limb + carry).split(52) */
-	movabsq	$0xffffffffffff, %rdx
+	movabsq	$0xffffffffffff, %rdx   /* 0xffffffffffff */
 	andq	%rdx, %r9               /* (a[4]..).low         top, q = a[4].split(48) */
 	addq	%rcx, %rax              /* a[1]..               low, carry = (limb + carry).split(52) */
 	movq	%rax, %rcx              /* a[1].. */
@@ -1968,7 +1968,7 @@ SYMBOL(secp256k1_5x52_equal):
 	movabsq	$0xfffffffffffff, %rdx  /* 0xfffffffffffff */
 	andq	%rdx, %r10              /* (a[0]..).low */
 	addq	%rcx, %r11              /* a[2].. */
-	movabsq	$0x1000003d1, %rcx
+	movabsq	$0x1000003d1, %rcx      /* 0x1000003d1 */
 	addq	%r10, %rcx              /* (a[0]..).low..       q = t[0] + EXCESS */
 	movq	%r11, %rsi              /* a[2].. */
 	shrq	$52, %rsi               /* (a[2]..).high        low, carry = (limb + carry).split(52) */
@@ -1982,23 +1982,23 @@ SYMBOL(secp256k1_5x52_equal):
 	shrq	$52, %rcx               /* ((a[1]..).low..).high q = limb + q.split(52)[1] */
 	andq	%rdx, %r11              /* (a[2]..).low         low, carry = (limb + carry).split(52) */
 	andq	%rdx, %r8               /* (a[3]..).low */
-	addq	%r11, %rcx              /*                      q = limb + q.split(52)[1] */
-	shrq	$52, %rcx
-	addq	%r8, %rcx
-	shrq	$52, %rcx
+	addq	%r11, %rcx              /* (a[2]..).low..       q = limb + q.split(52)[1] */
+	shrq	$52, %rcx               /* ((a[2]..).low..).high */
+	addq	%r8, %rcx               /* (a[3]..).low.. */
+	shrq	$52, %rcx               /* ((a[3]..).low..).high */
 	addq	%r9, %rcx               /* (a[4]..).low.. */
 	movq	%rcx, %rsi              /* (a[4]..).low.. */
 	shrq	$48, %rsi               /* ((a[4]..).low..).high q = q.split(48)[1] */
-	movabsq	$0x1000003d1, %rdi
-	imulq	%rsi, %rdi              /*                      *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
+	movabsq	$0x1000003d1, %rdi      /* 0x1000003d1 */
+	imulq	%rsi, %rdi              /* %v55                 *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
 	addq	%rdi, %r10              /* (a[0]..).low.. */
 	movq	%r10, %rsi              /* (a[0]..).low.. */
-	shrq	$52, %rsi               /*                      low, carry = (limb + carry).split(52) */
+	shrq	$52, %rsi               /* ((a[0]..).low..).high low, carry = (limb + carry).split(52) */
 	addq	%rsi, %rax              /* (a[1]..).low.. */
-	movabsq	$0xffff000000000000, %rsi
+	movabsq	$0xffff000000000000, %rsi /* 0xffff000000000000 */
 	andq	%rsi, %rcx              /* ((a[4]..).low..).low return [*low, top - (q << 48)] */
 	movq	%rax, %rsi              /* (a[1]..).low.. */
-	shrq	$52, %rsi               /*                      low, carry = (limb + carry).split(52) */
+	shrq	$52, %rsi               /* ((a[1]..).low..).high low, carry = (limb + carry).split(52) */
 	addq	%rsi, %r11              /* (a[2]..).low.. */
 	andq	%rdx, %r10              /* ((a[0]..).low..).low */
 	movq	%r11, %rsi              /* (a[2]..).low.. */
@@ -2015,7 +2015,7 @@ SYMBOL(secp256k1_5x52_equal):
 	subq	%rcx, %r9               /* (a[4]..).low..       return [*low, top - (q << 48)] */
 	addq	%r8, %r10               /* ((a[0]..).low..).low.. return sum(canon(a)).is_zero() */
 	movq	$1, %rax                /* start */
-	addq	%r9, %r10
+	addq	%r9, %r10               /* ((a[0]..).low..).low.. */
 	negq	%r10
 	sbbq	$0, %rax                /* %v77 */
 	ret

@@ -106,7 +106,7 @@ SYMBOL(curve25519_4x64_mul):
 	adcs	x7, x7, x6              /* a[0]*b[3].lo.. */
 	umulh	x6, x5, x16             /* a[2]*b[2].hi */
 	adcs	x8, x8, x3              /* a[0]*b[3].hi.. */
-	mul	x3, x5, x17
+	mul	x3, x5, x17             /* a[2]*b[3].lo */
 	adcs	x9, x9, x3              /* a[1]*b[3].hi.. */
 	umulh	x5, x5, x17             /* a[2]*b[3].hi */
 	mul	x3, x2, x10             /* a[3]*b[0].lo */
@@ -130,30 +130,30 @@ SYMBOL(curve25519_4x64_mul):
 	adds	x8, x8, x10             /* a[0]*b[3].hi.. */
 	adcs	x9, x9, x11             /* a[1]*b[3].hi.. */
 	movz	x10, #38                /* 0x26 */
-	mul	x11, x8, x10            /* a[0]*b[3].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x8, x8, x10             /* a[0]*b[3].hi...hi */
+	mul	x11, x8, x10            /* 38*a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x8, x8, x10             /* 38*a[0]*b[3].hi...hi */
 	adcs	x16, x7, x16            /* a[2]*b[3].hi..       return fold(a.value * b.value) */
-	mul	x7, x9, x10             /* a[1]*b[3].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x9, x9, x10             /* a[1]*b[3].hi...hi */
+	mul	x7, x9, x10             /* 38*a[1]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x9, x9, x10             /* 38*a[1]*b[3].hi...hi */
 	adc	x17, x17, xzr           /* a[3]*b[3].hi..       return fold(a.value * b.value) */
-	mul	x6, x16, x10            /* a[2]*b[3].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x16, x16, x10           /* a[2]*b[3].hi...hi */
-	mul	x5, x17, x10            /* a[3]*b[3].hi...lo */
-	umulh	x10, x17, x10           /* a[3]*b[3].hi...hi */
+	mul	x6, x16, x10            /* 38*a[2]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x16, x16, x10           /* 38*a[2]*b[3].hi...hi */
+	mul	x5, x17, x10            /* 38*a[3]*b[3].hi...lo */
+	umulh	x10, x17, x10           /* 38*a[3]*b[3].hi...hi */
 	adds	x11, x12, x11           /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcs	x12, x13, x7            /* a[0]*b[1].lo.. */
 	adcs	x13, x14, x6            /* a[0]*b[2].lo.. */
 	adcs	x14, x15, x5            /* a[0]*b[3].lo.. */
-	adc	x10, x10, xzr           /* a[3]*b[3].hi...hi.. */
+	adc	x10, x10, xzr           /* 38*a[3]*b[3].hi...hi.. */
 	and	x15, x14, #0x7fffffffffffffff /* (a[0]*b[3].lo..).low */
 	extr	x10, x10, x14, #63      /* (a[0]*b[3].lo..).high */
-	add	x14, x10, x10, lsl #1   /*                      return rest + (19 * q + late) */
-	add	x10, x14, x10, lsl #4
+	add	x14, x10, x10, lsl #1   /* %v90                 return rest + (19 * q + late) */
+	add	x10, x14, x10, lsl #4   /* %v91 */
 	adds	x10, x11, x10           /* a[0]*b[0].lo.. */
 	adcs	x8, x12, x8             /* a[0]*b[1].lo.. */
 	adcs	x9, x13, x9             /* a[0]*b[2].lo.. */
 	stp	x10, x8, [x0]           /*                      def mul(a: loose, b: loose) -> loose: */
-	adc	x8, x15, x16            /*                      return rest + (19 * q + late) */
+	adc	x8, x15, x16            /* (a[0]*b[3].lo..).low.. return rest + (19 * q + late) */
 	stp	x9, x8, [x0, #16]       /*                      def mul(a: loose, b: loose) -> loose: */
 	ret
 	.cfi_endproc
@@ -220,7 +220,7 @@ SYMBOL(curve25519_4x64_mul_canon):
 	adcs	x7, x7, x6              /* a[0]*b[3].lo.. */
 	umulh	x6, x5, x16             /* a[2]*b[2].hi */
 	adcs	x8, x8, x3              /* a[0]*b[3].hi.. */
-	mul	x3, x5, x17
+	mul	x3, x5, x17             /* a[2]*b[3].lo */
 	adcs	x9, x9, x3              /* a[1]*b[3].hi.. */
 	umulh	x5, x5, x17             /* a[2]*b[3].hi */
 	mul	x3, x2, x10             /* a[3]*b[0].lo */
@@ -244,37 +244,37 @@ SYMBOL(curve25519_4x64_mul_canon):
 	adds	x8, x8, x10             /* a[0]*b[3].hi.. */
 	adcs	x9, x9, x11             /* a[1]*b[3].hi.. */
 	movz	x10, #38                /* 0x26 */
-	mul	x11, x8, x10            /* a[0]*b[3].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x8, x8, x10             /* a[0]*b[3].hi...hi */
+	mul	x11, x8, x10            /* 38*a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x8, x8, x10             /* 38*a[0]*b[3].hi...hi */
 	adcs	x16, x7, x16            /* a[2]*b[3].hi..       return fold(a.value * b.value, reduced=True) */
-	mul	x7, x9, x10             /* a[1]*b[3].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x9, x9, x10             /* a[1]*b[3].hi...hi */
+	mul	x7, x9, x10             /* 38*a[1]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x9, x9, x10             /* 38*a[1]*b[3].hi...hi */
 	adc	x17, x17, xzr           /* a[3]*b[3].hi..       return fold(a.value * b.value, reduced=True) */
-	mul	x6, x16, x10            /* a[2]*b[3].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x16, x16, x10           /* a[2]*b[3].hi...hi */
-	mul	x5, x17, x10            /* a[3]*b[3].hi...lo */
-	umulh	x10, x17, x10           /* a[3]*b[3].hi...hi */
+	mul	x6, x16, x10            /* 38*a[2]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x16, x16, x10           /* 38*a[2]*b[3].hi...hi */
+	mul	x5, x17, x10            /* 38*a[3]*b[3].hi...lo */
+	umulh	x10, x17, x10           /* 38*a[3]*b[3].hi...hi */
 	adds	x11, x12, x11           /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcs	x12, x13, x7            /* a[0]*b[1].lo.. */
 	adcs	x13, x14, x6            /* a[0]*b[2].lo.. */
 	adcs	x14, x15, x5            /* a[0]*b[3].lo.. */
-	adc	x10, x10, xzr           /* a[3]*b[3].hi...hi.. */
+	adc	x10, x10, xzr           /* 38*a[3]*b[3].hi...hi.. */
 	and	x15, x14, #0x7fffffffffffffff /* (a[0]*b[3].lo..).low */
 	extr	x10, x10, x14, #63      /* (a[0]*b[3].lo..).high */
 	movz	x14, #19                /* 0x13 */
-	madd	x10, x10, x14, x14      /*                      return finished(rest + (19 * q + 19 + late)) */
+	madd	x10, x10, x14, x14      /* %v90                 return finished(rest + (19 * q + 19 + late)) */
 	adds	x10, x11, x10           /* a[0]*b[0].lo.. */
 	adcs	x8, x12, x8             /* a[0]*b[1].lo.. */
 	adcs	x9, x13, x9             /* a[0]*b[2].lo.. */
 	adc	x11, x15, x16           /* (a[0]*b[3].lo..).low.. */
 	cmn	x11, x11                /*                      return rest - pick(reached, 0, 19) */
 	and	x11, x11, #0x7fffffffffffffff /* ((a[0]*b[3].lo..).low..).low rest, reached = x.split(255) */
-	csel	x12, x14, xzr, cc       /*                      return rest - pick(reached, 0, 19) */
+	csel	x12, x14, xzr, cc       /* %v97                 return rest - pick(reached, 0, 19) */
 	subs	x10, x10, x12           /* a[0]*b[0].lo.. */
 	sbcs	x8, x8, xzr             /* a[0]*b[1].lo.. */
 	sbcs	x9, x9, xzr             /* a[0]*b[2].lo.. */
 	stp	x10, x8, [x0]           /*                      def mul_canon(a: loose, b: loose) -> canonical: */
-	sbc	x8, x11, xzr            /*                      return rest - pick(reached, 0, 19) */
+	sbc	x8, x11, xzr            /* ((a[0]*b[3].lo..).low..).low.. return rest - pick(reached, 0, 19) */
 	stp	x9, x8, [x0, #16]       /*                      def mul_canon(a: loose, b: loose) -> canonical: */
 	ret
 	.cfi_endproc
@@ -342,30 +342,30 @@ SYMBOL(curve25519_4x64_sqr):
 	adcs	x12, x13, x5            /* a[1]*a[2].hi.. */
 	adcs	x10, x15, x10           /* a[1]*a[3].hi.. */
 	movz	x13, #38                /* 0x26 */
-	mul	x15, x12, x13           /* a[1]*a[2].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x12, x12, x13           /* a[1]*a[2].hi...hi */
+	mul	x15, x12, x13           /* 38*a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x12, x12, x13           /* 38*a[1]*a[2].hi...hi */
 	adcs	x16, x16, x3            /* a[2]*a[3].hi..       return fold(a.value * a.value) */
-	mul	x17, x10, x13           /* a[1]*a[3].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x10, x10, x13           /* a[1]*a[3].hi...hi */
+	mul	x17, x10, x13           /* 38*a[1]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x10, x10, x13           /* 38*a[1]*a[3].hi...hi */
 	adc	x11, x4, x11            /* a[3]*a[3].hi..       return fold(a.value * a.value) */
-	mul	x6, x16, x13            /* a[2]*a[3].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x16, x16, x13           /* a[2]*a[3].hi...hi */
-	mul	x5, x11, x13            /* a[3]*a[3].hi...lo */
-	umulh	x11, x11, x13           /* a[3]*a[3].hi...hi */
+	mul	x6, x16, x13            /* 38*a[2]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x16, x16, x13           /* 38*a[2]*a[3].hi...hi */
+	mul	x5, x11, x13            /* 38*a[3]*a[3].hi...lo */
+	umulh	x11, x11, x13           /* 38*a[3]*a[3].hi...hi */
 	adds	x13, x7, x15            /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcs	x9, x9, x17             /* a[0]*a[1].lo.. */
 	adcs	x14, x14, x6            /* a[0]*a[2].lo.. */
 	adcs	x8, x8, x5              /* a[1]*a[2].lo.. */
-	adc	x11, x11, xzr           /* a[3]*a[3].hi...hi.. */
+	adc	x11, x11, xzr           /* 38*a[3]*a[3].hi...hi.. */
 	and	x15, x8, #0x7fffffffffffffff /* (a[1]*a[2].lo..).low */
 	extr	x8, x11, x8, #63        /* (a[1]*a[2].lo..).high */
-	add	x11, x8, x8, lsl #1     /*                      return rest + (19 * q + late) */
-	add	x8, x11, x8, lsl #4
+	add	x11, x8, x8, lsl #1     /* %v64                 return rest + (19 * q + late) */
+	add	x8, x11, x8, lsl #4     /* %v65 */
 	adds	x8, x13, x8             /* a[0]*a[0].lo.. */
 	adcs	x9, x9, x12             /* a[0]*a[1].lo.. */
 	adcs	x10, x14, x10           /* a[0]*a[2].lo.. */
 	stp	x8, x9, [x0]            /*                      def sqr(a: loose) -> loose: */
-	adc	x8, x15, x16            /*                      return rest + (19 * q + late) */
+	adc	x8, x15, x16            /* (a[1]*a[2].lo..).low.. return rest + (19 * q + late) */
 	stp	x10, x8, [x0, #16]      /*                      def sqr(a: loose) -> loose: */
 	ret
 	.cfi_endproc
@@ -433,37 +433,37 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	adcs	x12, x13, x5            /* a[1]*a[2].hi.. */
 	adcs	x10, x15, x10           /* a[1]*a[3].hi.. */
 	movz	x13, #38                /* 0x26 */
-	mul	x15, x12, x13           /* a[1]*a[2].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x12, x12, x13           /* a[1]*a[2].hi...hi */
+	mul	x15, x12, x13           /* 38*a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x12, x12, x13           /* 38*a[1]*a[2].hi...hi */
 	adcs	x16, x16, x3            /* a[2]*a[3].hi..       return fold(a.value * a.value, reduced=True) */
-	mul	x17, x10, x13           /* a[1]*a[3].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x10, x10, x13           /* a[1]*a[3].hi...hi */
+	mul	x17, x10, x13           /* 38*a[1]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x10, x10, x13           /* 38*a[1]*a[3].hi...hi */
 	adc	x11, x4, x11            /* a[3]*a[3].hi..       return fold(a.value * a.value, reduced=True) */
-	mul	x6, x16, x13            /* a[2]*a[3].hi...lo    lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x16, x16, x13           /* a[2]*a[3].hi...hi */
-	mul	x5, x11, x13            /* a[3]*a[3].hi...lo */
-	umulh	x11, x11, x13           /* a[3]*a[3].hi...hi */
+	mul	x6, x16, x13            /* 38*a[2]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x16, x16, x13           /* 38*a[2]*a[3].hi...hi */
+	mul	x5, x11, x13            /* 38*a[3]*a[3].hi...lo */
+	umulh	x11, x11, x13           /* 38*a[3]*a[3].hi...hi */
 	adds	x13, x7, x15            /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcs	x9, x9, x17             /* a[0]*a[1].lo.. */
 	adcs	x14, x14, x6            /* a[0]*a[2].lo.. */
 	adcs	x8, x8, x5              /* a[1]*a[2].lo.. */
-	adc	x11, x11, xzr           /* a[3]*a[3].hi...hi.. */
+	adc	x11, x11, xzr           /* 38*a[3]*a[3].hi...hi.. */
 	and	x15, x8, #0x7fffffffffffffff /* (a[1]*a[2].lo..).low */
 	extr	x8, x11, x8, #63        /* (a[1]*a[2].lo..).high */
 	movz	x11, #19                /* 0x13 */
-	madd	x8, x8, x11, x11        /*                      return finished(rest + (19 * q + 19 + late)) */
+	madd	x8, x8, x11, x11        /* %v64                 return finished(rest + (19 * q + 19 + late)) */
 	adds	x8, x13, x8             /* a[0]*a[0].lo.. */
 	adcs	x9, x9, x12             /* a[0]*a[1].lo.. */
 	adcs	x10, x14, x10           /* a[0]*a[2].lo.. */
 	adc	x12, x15, x16           /* (a[1]*a[2].lo..).low.. */
 	cmn	x12, x12                /*                      return rest - pick(reached, 0, 19) */
 	and	x12, x12, #0x7fffffffffffffff /* ((a[1]*a[2].lo..).low..).low rest, reached = x.split(255) */
-	csel	x11, x11, xzr, cc       /*                      return rest - pick(reached, 0, 19) */
+	csel	x11, x11, xzr, cc       /* %v71                 return rest - pick(reached, 0, 19) */
 	subs	x8, x8, x11             /* a[0]*a[0].lo.. */
 	sbcs	x9, x9, xzr             /* a[0]*a[1].lo.. */
 	sbcs	x10, x10, xzr           /* a[0]*a[2].lo.. */
 	stp	x8, x9, [x0]            /*                      def sqr_canon(a: loose) -> canonical: */
-	sbc	x8, x12, xzr            /*                      return rest - pick(reached, 0, 19) */
+	sbc	x8, x12, xzr            /* ((a[1]*a[2].lo..).low..).low.. return rest - pick(reached, 0, 19) */
 	stp	x10, x8, [x0, #16]      /*                      def sqr_canon(a: loose) -> canonical: */
 	ret
 	.cfi_endproc
@@ -535,25 +535,25 @@ LOCAL(square_n_loop3):
 	adcs	x9, x13, x9             /* s1*s2.lo.. */
 	adcs	x13, x14, x4            /* s1*s2.hi.. */
 	adcs	x10, x16, x10           /* s1*s3.hi.. */
-	mul	x14, x13, x12           /* s1*s2.hi...lo        lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x13, x13, x12           /* s1*s2.hi...hi */
+	mul	x14, x13, x12           /* 38*s1*s2.hi...lo     lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x13, x13, x12           /* 38*s1*s2.hi...hi */
 	adcs	x16, x17, x1            /* s2*s3.hi..           return fold(a.value * a.value) */
-	mul	x17, x10, x12           /* s1*s3.hi...lo        lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x10, x10, x12           /* s1*s3.hi...hi */
+	mul	x17, x10, x12           /* 38*s1*s3.hi...lo     lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x10, x10, x12           /* 38*s1*s3.hi...hi */
 	adc	x11, x3, x11            /* s3*s3.hi..           return fold(a.value * a.value) */
-	mul	x7, x16, x12            /* s2*s3.hi...lo        lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x16, x16, x12           /* s2*s3.hi...hi */
-	mul	x5, x11, x12            /* s3*s3.hi...lo */
-	umulh	x11, x11, x12           /* s3*s3.hi...hi */
+	mul	x7, x16, x12            /* 38*s2*s3.hi...lo     lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x16, x16, x12           /* 38*s2*s3.hi...hi */
+	mul	x5, x11, x12            /* 38*s3*s3.hi...lo */
+	umulh	x11, x11, x12           /* 38*s3*s3.hi...hi */
 	adds	x14, x6, x14            /* s0*s0.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcs	x17, x8, x17            /* s0*s1.lo.. */
 	adcs	x15, x15, x7            /* s0*s2.lo.. */
 	adcs	x8, x9, x5              /* s1*s2.lo.. */
-	adc	x9, x11, xzr            /* s3*s3.hi...hi.. */
+	adc	x9, x11, xzr            /* 38*s3*s3.hi...hi.. */
 	and	x11, x8, #0x7fffffffffffffff /* (s1*s2.lo..).low */
 	extr	x8, x9, x8, #63         /* (s1*s2.lo..).high */
-	add	x9, x8, x8, lsl #1      /*                      return rest + (19 * q + late) */
-	add	x8, x9, x8, lsl #4
+	add	x9, x8, x8, lsl #1      /* %v69                 return rest + (19 * q + late) */
+	add	x8, x9, x8, lsl #4      /* %v70 */
 	adds	x8, x14, x8             /* s0*s0.lo.. */
 	adcs	x9, x17, x13            /* s0*s1.lo.. */
 	adcs	x10, x15, x10           /* s0*s2.lo.. */
@@ -600,9 +600,9 @@ SYMBOL(curve25519_4x64_mul_small):
 	adds	x8, x11, x8             /* c*a[1].lo.. */
 	adcs	x9, x14, x9             /* c*a[2].lo.. */
 	adcs	x11, x15, x12           /* c*a[3].lo.. */
-	adc	x12, x13, xzr
+	adc	x12, x13, xzr           /* c*a[3].hi.. */
 	extr	x12, x12, x11, #63      /* (c*a[3].lo..).high */
-	add	x13, x12, x12, lsl #1   /*                      return rest + 19 * q */
+	add	x13, x12, x12, lsl #1   /* %v21                 return rest + 19 * q */
 	add	x12, x13, x12, lsl #4   /* %v22 */
 	and	x11, x11, #0x7fffffffffffffff /* (c*a[3].lo..).low    rest, q = (a.value * c).split(255) */
 	adds	x10, x10, x12           /* c*a[0].lo..          return rest + 19 * q */
@@ -635,17 +635,17 @@ SYMBOL(curve25519_4x64_add):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* b[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	adds	x8, x8, x10             /* a[0]..               rest, q = (a.value + b.value).split(255) */
 	adcs	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x2, #16]     /* b[3] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
 	adcs	x10, x10, x12           /* a[2].. */
 	adcs	x11, x11, x13           /* a[3].. */
-	cset	x12, cs
+	cset	x12, cs                 /* %v16 */
 	extr	x12, x12, x11, #63      /* (a[3]..).high */
-	add	x13, x12, x12, lsl #1   /*                      return rest + 19 * q */
-	add	x12, x13, x12, lsl #4   /* (a[3]..).high */
+	add	x13, x12, x12, lsl #1   /* %v18                 return rest + 19 * q */
+	add	x12, x13, x12, lsl #4   /* 19*(a[3]..).high */
 	and	x11, x11, #0x7fffffffffffffff /* (a[3]..).low         rest, q = (a.value + b.value).split(255) */
 	adds	x8, x8, x12             /* a[0]..               return rest + 19 * q */
 	adcs	x9, x9, xzr             /* a[1].. */
@@ -677,20 +677,20 @@ SYMBOL(curve25519_4x64_sub):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* b[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	subs	x8, x8, x10             /* a[0]..               x = a.value - b.value */
 	sbcs	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x2, #16]     /* b[3] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
 	sbcs	x10, x10, x12           /* a[2].. */
 	sbcs	x11, x11, x13           /* a[3].. */
-	csetm	x12, cc
+	csetm	x12, cc                 /* %v16 */
 	extr	x12, x12, x11, #63      /* (a[3]..).high        times = 1 - x.split(255)[1] */
-	movz	x13, #1
+	movz	x13, #1                 /* 1 */
 	sub	x12, x13, x12           /* (a[3]..).high.. */
 	add	x11, x11, x12, lsl #63  /* a[3]..               return x + (times << 255) - 19 * times */
-	add	x13, x12, x12, lsl #1
-	add	x12, x13, x12, lsl #4
+	add	x13, x12, x12, lsl #1   /* %v21 */
+	add	x12, x13, x12, lsl #4   /* 19*(a[3]..).high.. */
 	subs	x8, x8, x12             /* a[0].. */
 	sbcs	x9, x9, xzr             /* a[1].. */
 	sbcs	x10, x10, xzr           /* a[2].. */
@@ -721,8 +721,8 @@ SYMBOL(curve25519_4x64_sub):
 SYMBOL(curve25519_4x64_neg):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x10, [x1]           /* a[1] */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
+	ldp	x9, x10, [x1]           /* x9=a[0] x10=a[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
 	movn	x8, #37                 /* 0xffffffffffffffda */
 	subs	x8, x8, x9              /* a[0]..               rest, q = (2 * P - a.value).split(256) */
 	movn	x9, #0                  /* 0xffffffffffffffff */
@@ -730,7 +730,7 @@ SYMBOL(curve25519_4x64_neg):
 	sbcs	x11, x9, x11            /* a[2].. */
 	sbcs	x9, x9, x12             /* a[3].. */
 	csetm	x12, cc                 /* %v13 */
-	movz	x13, #38
+	movz	x13, #38                /* 0x26 */
 	mul	x12, x12, x13           /* .lo                  return rest + 38 * q */
 	asr	x13, x12, #63           /* .lo.high */
 	adds	x8, x8, x12             /* a[0].. */
@@ -763,10 +763,10 @@ SYMBOL(curve25519_4x64_canon):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #16]       /* x9=a[2] x8=a[3] */
-	ldp	x12, x13, [x1]          /* a[1] */
+	ldp	x12, x13, [x1]          /* x12=a[0] x13=a[1] */
 	lsr	x10, x8, #63            /* a[3].high            rest, q = x.split(255) */
 	movz	x11, #19                /* 0x13 */
-	madd	x10, x10, x11, x11      /* a[3].high..          return finished(rest + (19 * q + 19)) */
+	madd	x10, x10, x11, x11      /* 19*a[3].high..       return finished(rest + (19 * q + 19)) */
 	and	x8, x8, #0x7fffffffffffffff /* a[3].low             rest, q = x.split(255) */
 	adds	x10, x12, x10           /* a[0]..               return finished(rest + (19 * q + 19)) */
 	adcs	x12, x13, xzr           /* a[1].. */
@@ -805,10 +805,10 @@ SYMBOL(curve25519_4x64_to_bytes):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #16]       /* x9=a[2] x8=a[3] */
-	ldp	x12, x13, [x1]          /* a[1] */
+	ldp	x12, x13, [x1]          /* x12=a[0] x13=a[1] */
 	lsr	x10, x8, #63            /* a[3].high            rest, q = x.split(255) */
 	movz	x11, #19                /* 0x13 */
-	madd	x10, x10, x11, x11      /* a[3].high..          return finished(rest + (19 * q + 19)) */
+	madd	x10, x10, x11, x11      /* 19*a[3].high..       return finished(rest + (19 * q + 19)) */
 	and	x8, x8, #0x7fffffffffffffff /* a[3].low             rest, q = x.split(255) */
 	adds	x10, x12, x10           /* a[0]..               return finished(rest + (19 * q + 19)) */
 	adcs	x12, x13, xzr           /* a[1].. */
@@ -853,14 +853,14 @@ SYMBOL(curve25519_4x64_from_bytes):
 	adds	xzr, x8, #19            /*                      beyond = s.value.at_least(P) */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x10, xzr
-	movn	x12, #0x8000, lsl #48
+	movn	x12, #0x8000, lsl #48   /* 0x7fffffffffffffff */
 	sbcs	xzr, x11, x12
 	csel	x8, xzr, x8, cs         /* %v8                  return fe.limbs_of(pick(beyond, 0, s.value)), 1 - beyond */
 	csel	x9, xzr, x9, cs         /* %v9 */
 	csel	x10, xzr, x10, cs       /* %v10 */
 	csel	x11, xzr, x11, cs       /* %v11 */
 	cset	x12, cs                 /* %v12 */
-	movz	x13, #1
+	movz	x13, #1                 /* 1 */
 	sub	x12, x13, x12           /* %v13 */
 	stp	x8, x9, [x0]
 	stp	x10, x11, [x0, #16]
@@ -891,12 +891,12 @@ SYMBOL(curve25519_4x64_select):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x3]          /* b[1] */
+	ldp	x10, x11, [x3]          /* x10=b[0] x11=b[1] */
 	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v13 */
 	csel	x9, x9, x11, cs         /* %v14 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x3, #16]     /* b[3] */
+	ldp	x12, x13, [x3, #16]     /* x12=b[2] x13=b[3] */
 	csel	x10, x10, x12, cs       /* %v15 */
 	csel	x11, x11, x13, cs       /* %v16 */
 	stp	x8, x9, [x0]
@@ -927,110 +927,110 @@ SYMBOL(curve25519_4x64_lookup):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1, #32]       /* x8=table[4] x9=table[5] */
-	ldp	x10, x11, [x1]          /* table[1] */
+	ldp	x10, x11, [x1]          /* x10=table[0] x11=table[1] */
 	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v68                 return pick(bit, a, b) */
 	csel	x9, x9, x11, cs         /* %v69 */
 	ldp	x10, x11, [x1, #48]     /* x10=table[6] x11=table[7] */
-	ldp	x12, x13, [x1, #16]     /* table[3] */
+	ldp	x12, x13, [x1, #16]     /* x12=table[2] x13=table[3] */
 	csel	x10, x10, x12, cs       /* %v70 */
 	csel	x11, x11, x13, cs       /* %v71 */
-	ldp	x12, x13, [x1, #64]     /* table[9] */
+	ldp	x12, x13, [x1, #64]     /* x12=table[8] x13=table[9] */
 	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v72                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v73 */
-	ldp	x12, x13, [x1, #80]     /* table[11] */
+	ldp	x12, x13, [x1, #80]     /* x12=table[10] x13=table[11] */
 	csel	x10, x12, x10, cs       /* %v74 */
 	csel	x11, x13, x11, cs       /* %v75 */
-	ldp	x12, x13, [x1, #96]     /* table[13] */
+	ldp	x12, x13, [x1, #96]     /* x12=table[12] x13=table[13] */
 	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v76                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v77 */
-	ldp	x12, x13, [x1, #112]    /* table[15] */
+	ldp	x12, x13, [x1, #112]    /* x12=table[14] x13=table[15] */
 	csel	x10, x12, x10, cs       /* %v78 */
 	csel	x11, x13, x11, cs       /* %v79 */
-	ldp	x12, x13, [x1, #128]    /* table[17] */
+	ldp	x12, x13, [x1, #128]    /* x12=table[16] x13=table[17] */
 	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v80                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v81 */
-	ldp	x12, x13, [x1, #144]    /* table[19] */
+	ldp	x12, x13, [x1, #144]    /* x12=table[18] x13=table[19] */
 	csel	x10, x12, x10, cs       /* %v82 */
 	csel	x11, x13, x11, cs       /* %v83 */
-	ldp	x12, x13, [x1, #160]    /* table[21] */
+	ldp	x12, x13, [x1, #160]    /* x12=table[20] x13=table[21] */
 	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v84                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v85 */
-	ldp	x12, x13, [x1, #176]    /* table[23] */
+	ldp	x12, x13, [x1, #176]    /* x12=table[22] x13=table[23] */
 	csel	x10, x12, x10, cs       /* %v86 */
 	csel	x11, x13, x11, cs       /* %v87 */
-	ldp	x12, x13, [x1, #192]    /* table[25] */
+	ldp	x12, x13, [x1, #192]    /* x12=table[24] x13=table[25] */
 	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v88                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v89 */
-	ldp	x12, x13, [x1, #208]    /* table[27] */
+	ldp	x12, x13, [x1, #208]    /* x12=table[26] x13=table[27] */
 	csel	x10, x12, x10, cs       /* %v90 */
 	csel	x11, x13, x11, cs       /* %v91 */
-	ldp	x12, x13, [x1, #224]    /* table[29] */
+	ldp	x12, x13, [x1, #224]    /* x12=table[28] x13=table[29] */
 	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v92                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v93 */
-	ldp	x12, x13, [x1, #240]    /* table[31] */
+	ldp	x12, x13, [x1, #240]    /* x12=table[30] x13=table[31] */
 	csel	x10, x12, x10, cs       /* %v94 */
 	csel	x11, x13, x11, cs       /* %v95 */
-	ldp	x12, x13, [x1, #256]    /* table[33] */
+	ldp	x12, x13, [x1, #256]    /* x12=table[32] x13=table[33] */
 	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v96                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v97 */
-	ldp	x12, x13, [x1, #272]    /* table[35] */
+	ldp	x12, x13, [x1, #272]    /* x12=table[34] x13=table[35] */
 	csel	x10, x12, x10, cs       /* %v98 */
 	csel	x11, x13, x11, cs       /* %v99 */
-	ldp	x12, x13, [x1, #288]    /* table[37] */
+	ldp	x12, x13, [x1, #288]    /* x12=table[36] x13=table[37] */
 	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v100                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v101 */
-	ldp	x12, x13, [x1, #304]    /* table[39] */
+	ldp	x12, x13, [x1, #304]    /* x12=table[38] x13=table[39] */
 	csel	x10, x12, x10, cs       /* %v102 */
 	csel	x11, x13, x11, cs       /* %v103 */
-	ldp	x12, x13, [x1, #320]    /* table[41] */
+	ldp	x12, x13, [x1, #320]    /* x12=table[40] x13=table[41] */
 	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v104                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v105 */
-	ldp	x12, x13, [x1, #336]    /* table[43] */
+	ldp	x12, x13, [x1, #336]    /* x12=table[42] x13=table[43] */
 	csel	x10, x12, x10, cs       /* %v106 */
 	csel	x11, x13, x11, cs       /* %v107 */
-	ldp	x12, x13, [x1, #352]    /* table[45] */
+	ldp	x12, x13, [x1, #352]    /* x12=table[44] x13=table[45] */
 	subs	xzr, x2, #11            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v108                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v109 */
-	ldp	x12, x13, [x1, #368]    /* table[47] */
+	ldp	x12, x13, [x1, #368]    /* x12=table[46] x13=table[47] */
 	csel	x10, x12, x10, cs       /* %v110 */
 	csel	x11, x13, x11, cs       /* %v111 */
-	ldp	x12, x13, [x1, #384]    /* table[49] */
+	ldp	x12, x13, [x1, #384]    /* x12=table[48] x13=table[49] */
 	subs	xzr, x2, #12            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v112                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v113 */
-	ldp	x12, x13, [x1, #400]    /* table[51] */
+	ldp	x12, x13, [x1, #400]    /* x12=table[50] x13=table[51] */
 	csel	x10, x12, x10, cs       /* %v114 */
 	csel	x11, x13, x11, cs       /* %v115 */
-	ldp	x12, x13, [x1, #416]    /* table[53] */
+	ldp	x12, x13, [x1, #416]    /* x12=table[52] x13=table[53] */
 	subs	xzr, x2, #13            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v116                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v117 */
-	ldp	x12, x13, [x1, #432]    /* table[55] */
+	ldp	x12, x13, [x1, #432]    /* x12=table[54] x13=table[55] */
 	csel	x10, x12, x10, cs       /* %v118 */
 	csel	x11, x13, x11, cs       /* %v119 */
-	ldp	x12, x13, [x1, #448]    /* table[57] */
+	ldp	x12, x13, [x1, #448]    /* x12=table[56] x13=table[57] */
 	subs	xzr, x2, #14            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v120                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v121 */
-	ldp	x12, x13, [x1, #464]    /* table[59] */
+	ldp	x12, x13, [x1, #464]    /* x12=table[58] x13=table[59] */
 	csel	x10, x12, x10, cs       /* %v122 */
 	csel	x11, x13, x11, cs       /* %v123 */
-	ldp	x12, x13, [x1, #480]    /* table[61] */
+	ldp	x12, x13, [x1, #480]    /* x12=table[60] x13=table[61] */
 	subs	xzr, x2, #15            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v124                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v125 */
-	ldp	x12, x13, [x1, #496]    /* table[63] */
+	ldp	x12, x13, [x1, #496]    /* x12=table[62] x13=table[63] */
 	csel	x10, x12, x10, cs       /* %v126 */
 	csel	x11, x13, x11, cs       /* %v127 */
 	stp	x8, x9, [x0]
@@ -1059,25 +1059,25 @@ SYMBOL(curve25519_4x64_is_zero):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x0, #16]       /* x9=a[2] x8=a[3] */
-	ldp	x12, x13, [x0]          /* a[1] */
+	ldp	x12, x13, [x0]          /* x12=a[0] x13=a[1] */
 	lsr	x10, x8, #63            /* a[3].high            rest, q = x.split(255) */
 	and	x8, x8, #0x7fffffffffffffff /* a[3].low */
 	movz	x11, #19                /* 0x13 */
-	madd	x10, x10, x11, x11      /* a[3].high..          return finished(rest + (19 * q + 19)) */
+	madd	x10, x10, x11, x11      /* 19*a[3].high..       return finished(rest + (19 * q + 19)) */
 	adds	x10, x12, x10           /* a[0].. */
 	adcs	x12, x13, xzr           /* a[1].. */
 	adcs	x9, x9, xzr             /* a[2].. */
 	adc	x8, x8, xzr             /* a[3].low.. */
 	cmn	x8, x8                  /*                      return rest - pick(reached, 0, 19) */
 	and	x8, x8, #0x7fffffffffffffff /* (a[3].low..).low     rest, reached = x.split(255) */
-	csel	x11, x11, xzr, cc       /*                      return rest - pick(reached, 0, 19) */
+	csel	x11, x11, xzr, cc       /* %v14                 return rest - pick(reached, 0, 19) */
 	subs	x10, x10, x11           /* a[0].. */
 	sbcs	x11, x12, xzr           /* a[1].. */
 	sbcs	x9, x9, xzr             /* a[2].. */
 	orr	x10, x10, x11           /* a[0]..               return reduced(a.value).is_zero() */
 	sbc	x8, x8, xzr             /* (a[3].low..).low..   return rest - pick(reached, 0, 19) */
-	orr	x9, x10, x9             /*                      return reduced(a.value).is_zero() */
-	orr	x8, x9, x8
+	orr	x9, x10, x9             /* a[0]..               return reduced(a.value).is_zero() */
+	orr	x8, x9, x8              /* a[0].. */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v23 */
 	ret
@@ -1104,20 +1104,20 @@ SYMBOL(curve25519_4x64_equal):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x0]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x1]          /* b[1] */
+	ldp	x10, x11, [x1]          /* x10=b[0] x11=b[1] */
 	subs	x8, x8, x10             /* a[0]..               x = a.value - b.value */
 	sbcs	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x0, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x1, #16]     /* b[3] */
+	ldp	x12, x13, [x1, #16]     /* x12=b[2] x13=b[3] */
 	sbcs	x10, x10, x12           /* a[2].. */
 	sbcs	x11, x11, x13           /* a[3].. */
-	csetm	x12, cc
+	csetm	x12, cc                 /* %v15 */
 	extr	x12, x12, x11, #63      /* (a[3]..).high        times = 1 - x.split(255)[1] */
-	movz	x13, #1
+	movz	x13, #1                 /* 1 */
 	sub	x12, x13, x12           /* (a[3]..).high.. */
 	add	x11, x11, x12, lsl #63  /* a[3]..               return x + (times << 255) - 19 * times */
-	add	x13, x12, x12, lsl #1
-	add	x12, x13, x12, lsl #4
+	add	x13, x12, x12, lsl #1   /* %v20 */
+	add	x12, x13, x12, lsl #4   /* 19*(a[3]..).high.. */
 	subs	x8, x8, x12             /* a[0].. */
 	sbcs	x9, x9, xzr             /* a[1].. */
 	sbcs	x10, x10, xzr           /* a[2].. */
@@ -1125,21 +1125,21 @@ SYMBOL(curve25519_4x64_equal):
 	lsr	x12, x11, #63           /* (a[3]..).high        rest, q = x.split(255) */
 	and	x11, x11, #0x7fffffffffffffff /* (a[3]..).low */
 	movz	x13, #19                /* 0x13 */
-	madd	x12, x12, x13, x13      /*                      return finished(rest + (19 * q + 19)) */
+	madd	x12, x12, x13, x13      /* 19*(a[3]..).high..   return finished(rest + (19 * q + 19)) */
 	adds	x8, x8, x12             /* a[0].. */
 	adcs	x9, x9, xzr             /* a[1].. */
 	adcs	x10, x10, xzr           /* a[2].. */
 	adc	x11, x11, xzr           /* (a[3]..).low.. */
 	cmn	x11, x11                /*                      return rest - pick(reached, 0, 19) */
 	and	x11, x11, #0x7fffffffffffffff /* ((a[3]..).low..).low rest, reached = x.split(255) */
-	csel	x12, x13, xzr, cc       /*                      return rest - pick(reached, 0, 19) */
+	csel	x12, x13, xzr, cc       /* %v34                 return rest - pick(reached, 0, 19) */
 	subs	x8, x8, x12             /* a[0].. */
 	sbcs	x9, x9, xzr             /* a[1].. */
 	sbcs	x10, x10, xzr           /* a[2].. */
 	orr	x8, x8, x9              /* a[0]..               return reduced(difference(a, b)).is_zero() */
 	sbc	x9, x11, xzr            /* ((a[3]..).low..).low.. return rest - pick(reached, 0, 19) */
-	orr	x8, x8, x10             /*                      return reduced(difference(a, b)).is_zero() */
-	orr	x8, x8, x9
+	orr	x8, x8, x10             /* a[0]..               return reduced(difference(a, b)).is_zero() */
+	orr	x8, x8, x9              /* a[0].. */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v43 */
 	ret
@@ -1208,29 +1208,29 @@ SYMBOL(curve25519_4x64_absolute):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #16]       /* x9=a[2] x8=a[3] */
-	ldp	x12, x13, [x1]          /* a[1] */
+	ldp	x12, x13, [x1]          /* x12=a[0] x13=a[1] */
 	lsr	x10, x8, #63            /* a[3].high            rest, q = x.split(255) */
 	and	x8, x8, #0x7fffffffffffffff /* a[3].low */
 	movz	x11, #19                /* 0x13 */
-	madd	x10, x10, x11, x11      /* a[3].high..          return finished(rest + (19 * q + 19)) */
+	madd	x10, x10, x11, x11      /* 19*a[3].high..       return finished(rest + (19 * q + 19)) */
 	adds	x10, x12, x10           /* a[0].. */
 	adcs	x12, x13, xzr           /* a[1].. */
 	adcs	x9, x9, xzr             /* a[2].. */
 	adc	x8, x8, xzr             /* a[3].low.. */
 	cmn	x8, x8                  /*                      return rest - pick(reached, 0, 19) */
 	and	x8, x8, #0x7fffffffffffffff /* (a[3].low..).low     rest, reached = x.split(255) */
-	csel	x11, x11, xzr, cc       /*                      return rest - pick(reached, 0, 19) */
+	csel	x11, x11, xzr, cc       /* %v15                 return rest - pick(reached, 0, 19) */
 	subs	x10, x10, x11           /* a[0].. */
 	sbcs	x11, x12, xzr           /* a[1].. */
 	and	x12, x10, #1            /* (a[0]..).low         return pick(x.split(1)[0], P - x, x) */
 	sbcs	x9, x9, xzr             /* a[2]..               return rest - pick(reached, 0, 19) */
 	sbc	x8, x8, xzr             /* (a[3].low..).low.. */
-	movn	x13, #18
+	movn	x13, #18                /* 0xffffffffffffffed */
 	subs	x13, x13, x10           /* a[0]..               return pick(x.split(1)[0], P - x, x) */
 	movn	x14, #0                 /* 0xffffffffffffffff */
 	sbcs	x15, x14, x11           /* a[1].. */
 	sbcs	x14, x14, x9            /* a[2].. */
-	movn	x16, #0x8000, lsl #48
+	movn	x16, #0x8000, lsl #48   /* 0x7fffffffffffffff */
 	sbc	x16, x16, x8            /* (a[3].low..).low.. */
 	cmp	x12, #1
 	csel	x10, x13, x10, cs       /* %v29 */
@@ -1263,7 +1263,7 @@ SYMBOL(curve25519_4x64_either):
 	.cfi_startproc
 	bti	c
 	cmp	x0, #1                  /*                      return pick(x, 1, y) */
-	movz	x8, #1
+	movz	x8, #1                  /* 1 */
 	csel	x0, x8, x1, cs          /* %v3 */
 	ret
 	.cfi_endproc

@@ -72,13 +72,13 @@ SYMBOL(curve25519_5x51_carry):
 	and	x13, x11, #0x7ffffffffffff /* a[0].low */
 	and	x14, x12, #0x7ffffffffffff /* a[1].low */
 	and	x16, x15, #0x7ffffffffffff /* a[2].low */
-	movz	x17, #19
+	movz	x17, #19                /* 0x13 */
 	madd	x10, x10, x17, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	add	x11, x14, x11, lsr #51  /* a[1].low.. */
 	add	x12, x16, x12, lsr #51  /* a[2].low.. */
-	and	x13, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x13, x9, #0x7ffffffffffff /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	add	x13, x13, x15, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x8, x8, #0x7ffffffffffff /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	stp	x10, x11, [x0]
 	stp	x12, x13, [x0, #16]
@@ -235,7 +235,7 @@ SYMBOL(curve25519_5x51_mul):
 	and	x14, x4, #0x7ffffffffffff /* (a0b4.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
 	and	x15, x9, #0x7ffffffffffff /* ((a0b1.lo..).low..).low */
 	add	x11, x11, x13           /* (a0b3.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x13, x10, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x13, x10, #0x7ffffffffffff /* ((a0b2.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	add	x9, x13, x9, lsr #51    /* ((a0b2.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	and	x13, x11, #0x7ffffffffffff /* ((a0b3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	add	x12, x14, x12           /* (a0b4.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
@@ -371,7 +371,7 @@ SYMBOL(curve25519_5x51_sqr):
 	and	x15, x8, #0x7ffffffffffff /* ((a0x2a3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	madd	x12, x12, x17, x14      /* ((a0a0.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	add	x11, x15, x11, lsr #51  /* ((a0x2a3.lo..).low..).low.. */
-	and	x13, x13, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x13, x13, #0x7ffffffffffff /* ((a0x2a4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	add	x8, x13, x8, lsr #51    /* ((a0x2a4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	stp	x10, x9, [x0, #8]
 	stp	x11, x8, [x0, #24]
@@ -500,7 +500,7 @@ LOCAL(square_n_loop3):
 	and	x14, x17, #0x7ffffffffffff /* ((s0x2s3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	madd	x8, x8, x13, x11        /* ((s0s0.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	add	x11, x14, x15, lsr #51  /* ((s0x2s3.lo..).low..).low.. */
-	and	x12, x12, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x12, x12, #0x7ffffffffffff /* ((s0x2s4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	add	x12, x12, x17, lsr #51  /* ((s0x2s4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	sub	x2, x2, #1              /* n */
 	cbnz	x2, LOCAL(square_n_loop3)
@@ -510,13 +510,13 @@ LOCAL(square_n_none):
 	and	x14, x8, #0x7ffffffffffff /* a[0].low */
 	and	x15, x9, #0x7ffffffffffff /* a[1].low */
 	and	x16, x10, #0x7ffffffffffff /* a[2].low */
-	movz	x17, #19
+	movz	x17, #19                /* 0x13 */
 	madd	x13, x13, x17, x14      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	add	x8, x15, x8, lsr #51    /* a[1].low.. */
 	add	x9, x16, x9, lsr #51    /* a[2].low.. */
-	and	x14, x11, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x14, x11, #0x7ffffffffffff /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	add	x10, x14, x10, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x12, x12, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x12, x12, #0x7ffffffffffff /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	add	x12, x12, x11, lsr #51  /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	mov	x11, x10                /* a[3].low.. */
 	mov	x10, x9                 /* a[2].low.. */
@@ -582,11 +582,11 @@ SYMBOL(curve25519_5x51_mul_small):
 	add	x8, x10, x8             /* ca1.lo.low..         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	add	x9, x13, x9             /* ca2.lo.low.. */
 	add	x10, x15, x11           /* ca3.lo.low.. */
-	movz	x11, #19
+	movz	x11, #19                /* 0x13 */
 	madd	x11, x14, x11, x7       /* ca0.lo.low.. */
 	and	x13, x17, #0x7ffffffffffff /* ca4.lo.low           low, high = zip(*(column.split(51) for column in columns)) */
 	stp	x8, x9, [x0, #8]        /*                      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x8, x13, x12
+	add	x8, x13, x12            /* ca4.lo.low.. */
 	stp	x10, x8, [x0, #24]
 	str	x11, [x0]
 	ret
@@ -614,11 +614,11 @@ SYMBOL(curve25519_5x51_add):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* b[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	add	x8, x8, x10             /* a[0]..               return [x + y for x, y in zip(a, b)] */
 	add	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x2, #16]     /* b[3] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
 	add	x10, x10, x12           /* a[2].. */
 	ldr	x12, [x1, #32]          /* a[4] */
 	add	x11, x11, x13           /* a[3].. */
@@ -652,10 +652,10 @@ SYMBOL(curve25519_5x51_sub):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
-	ldp	x13, x14, [x2]          /* b[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
+	ldp	x13, x14, [x2]          /* x13=b[0] x14=b[1] */
 	movn	x10, #75
-	movk	x10, #31, lsl #48
+	movk	x10, #31, lsl #48       /* 0x1fffffffffffb4 */
 	add	x8, x8, x10             /* a[0]..               return [x + m - y for x, m, y in zip(a, multiple, b)] */
 	mov	x10, #0x1ffffffffffffc  /* 0x1ffffffffffffc */
 	add	x9, x9, x10             /* a[1].. */
@@ -663,7 +663,7 @@ SYMBOL(curve25519_5x51_sub):
 	add	x12, x12, x10           /* a[3].. */
 	sub	x8, x8, x13             /* a[0].. */
 	sub	x9, x9, x14             /* a[1].. */
-	ldp	x13, x14, [x2, #16]     /* b[3] */
+	ldp	x13, x14, [x2, #16]     /* x13=b[2] x14=b[3] */
 	sub	x11, x11, x13           /* a[2].. */
 	ldr	x13, [x1, #32]          /* a[4] */
 	sub	x12, x12, x14           /* a[3].. */
@@ -697,8 +697,8 @@ SYMBOL(curve25519_5x51_sub):
 SYMBOL(curve25519_5x51_neg):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x10, [x1]           /* a[1] */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
+	ldp	x9, x10, [x1]           /* x9=a[0] x10=a[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
 	ldr	x13, [x1, #32]          /* a[4] */
 	movn	x8, #75
 	movk	x8, #31, lsl #48        /* 0x1fffffffffffb4 */
@@ -741,23 +741,23 @@ SYMBOL(curve25519_5x51_canon):
 	and	x13, x11, #0x7ffffffffffff /* a[0].low */
 	and	x14, x12, #0x7ffffffffffff /* a[1].low */
 	and	x16, x15, #0x7ffffffffffff /* a[2].low */
-	movz	x17, #19
+	movz	x17, #19                /* 0x13 */
 	madd	x10, x10, x17, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	add	x11, x14, x11, lsr #51  /* a[1].low.. */
 	add	x12, x16, x12, lsr #51  /* a[2].low.. */
-	and	x13, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x13, x9, #0x7ffffffffffff /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	add	x13, x13, x15, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x8, x8, #0x7ffffffffffff /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	lsr	x9, x11, #13            /* (a[1].low..).high    x = fe.element(carried(limbs)).value */
 	lsr	x14, x12, #26           /* (a[2].low..).high */
 	lsr	x15, x13, #39           /* (a[3].low..).high */
 	adds	x10, x10, x11, lsl #51  /* a[0].low.. */
-	adc	x9, x9, xzr
+	adc	x9, x9, xzr             /* (a[1].low..).high.. */
 	adds	x9, x9, x12, lsl #38    /* (a[1].low..).high.. */
-	adc	x11, x14, xzr
+	adc	x11, x14, xzr           /* (a[2].low..).high.. */
 	adds	x11, x11, x13, lsl #25  /* (a[2].low..).high.. */
-	adc	x12, x15, xzr
+	adc	x12, x15, xzr           /* (a[3].low..).high.. */
 	add	x8, x12, x8, lsl #12    /* (a[3].low..).high.. */
 	adds	xzr, x10, #19           /*                      q = (x + 19).split(255)[1] */
 	adcs	xzr, x9, xzr
@@ -765,8 +765,8 @@ SYMBOL(curve25519_5x51_canon):
 	adc	x12, x8, xzr            /* (a[3].low..).high.. */
 	lsr	x13, x12, #63           /* ((a[3].low..).high..).high */
 	and	x12, x12, #0x8000000000000000 /* ((a[3].low..).high..).low return x + 19 * q - (q << 255) */
-	add	x14, x13, x13, lsl #1
-	add	x13, x14, x13, lsl #4
+	add	x14, x13, x13, lsl #1   /* %v32 */
+	add	x13, x14, x13, lsl #4   /* %v33 */
 	adds	x10, x10, x13           /* a[0].low.. */
 	adcs	x9, x9, xzr             /* (a[1].low..).high.. */
 	adcs	x11, x11, xzr           /* (a[2].low..).high.. */
@@ -777,11 +777,11 @@ SYMBOL(curve25519_5x51_canon):
 	sub	x8, x8, x12             /* (a[3].low..).high..  return x + 19 * q - (q << 255) */
 	extr	x11, x8, x11, #25       /* ((a[2].low..).high..).high def canon(a: full) -> fe.below(P): */
 	lsr	x8, x8, #12             /* ((a[3].low..).high..).high */
-	and	x12, x13, #0x7ffffffffffff
+	and	x12, x13, #0x7ffffffffffff /* (a[0].low..).high.low */
 	stp	x10, x12, [x0]
 	and	x9, x9, #0x7ffffffffffff /* ((a[1].low..).high..).high.low */
 	str	x8, [x0, #32]
-	and	x8, x11, #0x7ffffffffffff
+	and	x8, x11, #0x7ffffffffffff /* ((a[2].low..).high..).high.low */
 	stp	x9, x8, [x0, #16]
 	ret
 	.cfi_endproc
@@ -813,23 +813,23 @@ SYMBOL(curve25519_5x51_is_zero):
 	and	x13, x11, #0x7ffffffffffff /* a[0].low */
 	and	x14, x12, #0x7ffffffffffff /* a[1].low */
 	and	x16, x15, #0x7ffffffffffff /* a[2].low */
-	movz	x17, #19
+	movz	x17, #19                /* 0x13 */
 	madd	x10, x10, x17, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	add	x11, x14, x11, lsr #51  /* a[1].low.. */
 	add	x12, x16, x12, lsr #51  /* a[2].low.. */
-	and	x13, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x13, x9, #0x7ffffffffffff /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	add	x13, x13, x15, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x8, x8, #0x7ffffffffffff /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	lsr	x9, x11, #13            /* (a[1].low..).high    x = fe.element(carried(limbs)).value */
 	lsr	x14, x12, #26           /* (a[2].low..).high */
 	lsr	x15, x13, #39           /* (a[3].low..).high */
 	adds	x10, x10, x11, lsl #51  /* a[0].low.. */
-	adc	x9, x9, xzr
+	adc	x9, x9, xzr             /* (a[1].low..).high.. */
 	adds	x9, x9, x12, lsl #38    /* (a[1].low..).high.. */
-	adc	x11, x14, xzr
+	adc	x11, x14, xzr           /* (a[2].low..).high.. */
 	adds	x11, x11, x13, lsl #25  /* (a[2].low..).high.. */
-	adc	x12, x15, xzr
+	adc	x12, x15, xzr           /* (a[3].low..).high.. */
 	add	x8, x12, x8, lsl #12    /* (a[3].low..).high.. */
 	adds	xzr, x10, #19           /*                      q = (x + 19).split(255)[1] */
 	adcs	xzr, x9, xzr
@@ -837,16 +837,16 @@ SYMBOL(curve25519_5x51_is_zero):
 	adc	x12, x8, xzr            /* (a[3].low..).high.. */
 	lsr	x13, x12, #63           /* ((a[3].low..).high..).high */
 	and	x12, x12, #0x8000000000000000 /* ((a[3].low..).high..).low return x + 19 * q - (q << 255) */
-	add	x14, x13, x13, lsl #1
-	add	x13, x14, x13, lsl #4
+	add	x14, x13, x13, lsl #1   /* %v31 */
+	add	x13, x14, x13, lsl #4   /* %v32 */
 	adds	x10, x10, x13           /* a[0].low.. */
 	adcs	x9, x9, xzr             /* (a[1].low..).high.. */
 	adcs	x11, x11, xzr           /* (a[2].low..).high.. */
 	orr	x9, x10, x9             /* a[0].low..           return reduced(a).is_zero() */
 	adc	x8, x8, xzr             /* (a[3].low..).high..  return x + 19 * q - (q << 255) */
 	orr	x9, x9, x11             /* a[0].low..           return reduced(a).is_zero() */
-	sub	x8, x8, x12             /*                      return x + 19 * q - (q << 255) */
-	orr	x8, x9, x8              /*                      return reduced(a).is_zero() */
+	sub	x8, x8, x12             /* (a[3].low..).high..  return x + 19 * q - (q << 255) */
+	orr	x8, x9, x8              /* a[0].low..           return reduced(a).is_zero() */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v42 */
 	ret
@@ -874,10 +874,10 @@ SYMBOL(curve25519_5x51_equal):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x0]            /* x8=a[0] x9=a[1] */
-	ldp	x11, x12, [x0, #16]     /* a[3] */
-	ldp	x13, x14, [x1]          /* b[1] */
+	ldp	x11, x12, [x0, #16]     /* x11=a[2] x12=a[3] */
+	ldp	x13, x14, [x1]          /* x13=b[0] x14=b[1] */
 	movn	x10, #303
-	movk	x10, #127, lsl #48
+	movk	x10, #127, lsl #48      /* 0x7ffffffffffed0 */
 	add	x8, x8, x10             /* a[0]..               return is_zero([x + 4 * m - y for x, m, y in zip(a, multiple, b)]) */
 	mov	x10, #0x7ffffffffffff0  /* 0x7ffffffffffff0 */
 	add	x9, x9, x10             /* a[1].. */
@@ -885,7 +885,7 @@ SYMBOL(curve25519_5x51_equal):
 	add	x12, x12, x10           /* a[3].. */
 	sub	x8, x8, x13             /* a[0].. */
 	sub	x9, x9, x14             /* a[1].. */
-	ldp	x13, x14, [x1, #16]     /* b[3] */
+	ldp	x13, x14, [x1, #16]     /* x13=b[2] x14=b[3] */
 	sub	x11, x11, x13           /* a[2].. */
 	ldr	x13, [x0, #32]          /* a[4] */
 	ldr	x16, [x1, #32]          /* b[4] */
@@ -899,7 +899,7 @@ SYMBOL(curve25519_5x51_equal):
 	add	x9, x15, x9, lsr #51    /* (a[2]..).low.. */
 	lsr	x14, x10, #51           /* (a[4]..).high        low, high = zip(*(column.split(51) for column in columns)) */
 	and	x15, x12, #0x7ffffffffffff /* (a[3]..).low */
-	movz	x16, #19
+	movz	x16, #19                /* 0x13 */
 	madd	x13, x14, x16, x13      /* (a[0]..).low..       return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	add	x11, x15, x11, lsr #51  /* (a[3]..).low.. */
 	and	x10, x10, #0x7ffffffffffff /* (a[4]..).low         low, high = zip(*(column.split(51) for column in columns)) */
@@ -908,11 +908,11 @@ SYMBOL(curve25519_5x51_equal):
 	lsr	x12, x9, #26            /* ((a[2]..).low..).high x = fe.element(carried(limbs)).value */
 	lsr	x15, x11, #39           /* ((a[3]..).low..).high */
 	adds	x8, x13, x8, lsl #51    /* (a[0]..).low.. */
-	adc	x13, x14, xzr
+	adc	x13, x14, xzr           /* ((a[1]..).low..).high.. */
 	adds	x9, x13, x9, lsl #38    /* ((a[1]..).low..).high.. */
-	adc	x12, x12, xzr
+	adc	x12, x12, xzr           /* ((a[2]..).low..).high.. */
 	adds	x11, x12, x11, lsl #25  /* ((a[2]..).low..).high.. */
-	adc	x12, x15, xzr
+	adc	x12, x15, xzr           /* ((a[3]..).low..).high.. */
 	add	x10, x12, x10, lsl #12  /* ((a[3]..).low..).high.. */
 	adds	xzr, x8, #19            /*                      q = (x + 19).split(255)[1] */
 	adcs	xzr, x9, xzr
@@ -920,16 +920,16 @@ SYMBOL(curve25519_5x51_equal):
 	adc	x12, x10, xzr           /* ((a[3]..).low..).high.. */
 	lsr	x13, x12, #63           /* (((a[3]..).low..).high..).high */
 	and	x12, x12, #0x8000000000000000 /* (((a[3]..).low..).high..).low return x + 19 * q - (q << 255) */
-	add	x14, x13, x13, lsl #1
-	add	x13, x14, x13, lsl #4
+	add	x14, x13, x13, lsl #1   /* %v49 */
+	add	x13, x14, x13, lsl #4   /* %v50 */
 	adds	x8, x8, x13             /* (a[0]..).low.. */
 	adcs	x9, x9, xzr             /* ((a[1]..).low..).high.. */
 	adcs	x11, x11, xzr           /* ((a[2]..).low..).high.. */
 	orr	x8, x8, x9              /* (a[0]..).low..       return reduced(a).is_zero() */
 	adc	x9, x10, xzr            /* ((a[3]..).low..).high.. return x + 19 * q - (q << 255) */
 	orr	x8, x8, x11             /* (a[0]..).low..       return reduced(a).is_zero() */
-	sub	x9, x9, x12             /*                      return x + 19 * q - (q << 255) */
-	orr	x8, x8, x9              /*                      return reduced(a).is_zero() */
+	sub	x9, x9, x12             /* ((a[3]..).low..).high.. return x + 19 * q - (q << 255) */
+	orr	x8, x8, x9              /* (a[0]..).low..       return reduced(a).is_zero() */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v60 */
 	ret
@@ -966,26 +966,26 @@ SYMBOL(curve25519_5x51_is_odd):
 	madd	x10, x10, x17, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	add	x11, x14, x11, lsr #51  /* a[1].low.. */
 	add	x12, x16, x12, lsr #51  /* a[2].low.. */
-	and	x13, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x13, x9, #0x7ffffffffffff /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	add	x13, x13, x15, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x8, x8, #0x7ffffffffffff /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	lsr	x9, x11, #13            /* (a[1].low..).high    x = fe.element(carried(limbs)).value */
 	lsr	x14, x12, #26           /* (a[2].low..).high */
 	lsr	x15, x13, #39           /* (a[3].low..).high */
 	adds	x10, x10, x11, lsl #51  /* a[0].low.. */
-	adc	x9, x9, xzr
+	adc	x9, x9, xzr             /* (a[1].low..).high.. */
 	adds	x9, x9, x12, lsl #38    /* (a[1].low..).high.. */
-	adc	x11, x14, xzr
+	adc	x11, x14, xzr           /* (a[2].low..).high.. */
 	adds	x11, x11, x13, lsl #25  /* (a[2].low..).high.. */
-	adc	x12, x15, xzr
+	adc	x12, x15, xzr           /* (a[3].low..).high.. */
 	add	x8, x12, x8, lsl #12    /* (a[3].low..).high.. */
 	adds	xzr, x10, #19           /*                      q = (x + 19).split(255)[1] */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x11, xzr
-	adc	x8, x8, xzr
-	lsr	x8, x8, #63
-	madd	x8, x8, x17, x10        /*                      return x + 19 * q - (q << 255) */
+	adc	x8, x8, xzr             /* (a[3].low..).high.. */
+	lsr	x8, x8, #63             /* ((a[3].low..).high..).high */
+	madd	x8, x8, x17, x10        /* a[0].low..           return x + 19 * q - (q << 255) */
 	and	x0, x8, #1              /* (a[0].low..).low     return reduced(a).split(1)[0] */
 	ret
 	.cfi_endproc
@@ -1018,23 +1018,23 @@ SYMBOL(curve25519_5x51_absolute):
 	and	x13, x11, #0x7ffffffffffff /* a[0].low */
 	and	x14, x12, #0x7ffffffffffff /* a[1].low */
 	and	x16, x15, #0x7ffffffffffff /* a[2].low */
-	movz	x17, #19
+	movz	x17, #19                /* 0x13 */
 	madd	x10, x10, x17, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	add	x11, x14, x11, lsr #51  /* a[1].low.. */
 	add	x12, x16, x12, lsr #51  /* a[2].low.. */
-	and	x13, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x13, x9, #0x7ffffffffffff /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	add	x13, x13, x15, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x8, x8, #0x7ffffffffffff /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	lsr	x9, x11, #13            /* (a[1].low..).high    x = fe.element(carried(limbs)).value */
 	lsr	x14, x12, #26           /* (a[2].low..).high */
 	lsr	x15, x13, #39           /* (a[3].low..).high */
 	adds	x10, x10, x11, lsl #51  /* a[0].low.. */
-	adc	x9, x9, xzr
+	adc	x9, x9, xzr             /* (a[1].low..).high.. */
 	adds	x9, x9, x12, lsl #38    /* (a[1].low..).high.. */
-	adc	x11, x14, xzr
+	adc	x11, x14, xzr           /* (a[2].low..).high.. */
 	adds	x11, x11, x13, lsl #25  /* (a[2].low..).high.. */
-	adc	x12, x15, xzr
+	adc	x12, x15, xzr           /* (a[3].low..).high.. */
 	add	x8, x12, x8, lsl #12    /* (a[3].low..).high.. */
 	adds	xzr, x10, #19           /*                      q = (x + 19).split(255)[1] */
 	adcs	xzr, x9, xzr
@@ -1042,20 +1042,20 @@ SYMBOL(curve25519_5x51_absolute):
 	adc	x12, x8, xzr            /* (a[3].low..).high.. */
 	lsr	x13, x12, #63           /* ((a[3].low..).high..).high */
 	and	x12, x12, #0x8000000000000000 /* ((a[3].low..).high..).low return x + 19 * q - (q << 255) */
-	add	x14, x13, x13, lsl #1
-	add	x13, x14, x13, lsl #4
+	add	x14, x13, x13, lsl #1   /* %v32 */
+	add	x13, x14, x13, lsl #4   /* %v33 */
 	adds	x10, x10, x13           /* a[0].low.. */
 	adcs	x9, x9, xzr             /* (a[1].low..).high.. */
 	adcs	x11, x11, xzr           /* (a[2].low..).high.. */
 	adc	x8, x8, xzr             /* (a[3].low..).high.. */
-	movn	x13, #18
+	movn	x13, #18                /* 0xffffffffffffffed */
 	subs	x13, x13, x10           /* a[0].low..           return pick(odd, P - x, x) */
 	and	x14, x10, #1            /* (a[0].low..).low     odd, _ = x.split(1) */
 	sub	x8, x8, x12             /* (a[3].low..).high..  return x + 19 * q - (q << 255) */
 	movn	x12, #0                 /* 0xffffffffffffffff */
 	sbcs	x15, x12, x9            /* (a[1].low..).high..  return pick(odd, P - x, x) */
 	sbcs	x12, x12, x11           /* (a[2].low..).high.. */
-	movn	x16, #0x8000, lsl #48
+	movn	x16, #0x8000, lsl #48   /* 0x7fffffffffffffff */
 	sbc	x16, x16, x8            /* (a[3].low..).high.. */
 	cmp	x14, #1
 	csel	x10, x13, x10, cs       /* %v48 */
@@ -1103,23 +1103,23 @@ SYMBOL(curve25519_5x51_to_bytes):
 	and	x13, x11, #0x7ffffffffffff /* a[0].low */
 	and	x14, x12, #0x7ffffffffffff /* a[1].low */
 	and	x16, x15, #0x7ffffffffffff /* a[2].low */
-	movz	x17, #19
+	movz	x17, #19                /* 0x13 */
 	madd	x10, x10, x17, x13      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	add	x11, x14, x11, lsr #51  /* a[1].low.. */
 	add	x12, x16, x12, lsr #51  /* a[2].low.. */
-	and	x13, x9, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x13, x9, #0x7ffffffffffff /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
 	add	x13, x13, x15, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x8, x8, #0x7ffffffffffff /*                      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x8, x8, #0x7ffffffffffff /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
 	add	x8, x8, x9, lsr #51     /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	lsr	x9, x11, #13            /* (a[1].low..).high    x = fe.element(carried(limbs)).value */
 	lsr	x14, x12, #26           /* (a[2].low..).high */
 	lsr	x15, x13, #39           /* (a[3].low..).high */
 	adds	x10, x10, x11, lsl #51  /* a[0].low.. */
-	adc	x9, x9, xzr
+	adc	x9, x9, xzr             /* (a[1].low..).high.. */
 	adds	x9, x9, x12, lsl #38    /* (a[1].low..).high.. */
-	adc	x11, x14, xzr
+	adc	x11, x14, xzr           /* (a[2].low..).high.. */
 	adds	x11, x11, x13, lsl #25  /* (a[2].low..).high.. */
-	adc	x12, x15, xzr
+	adc	x12, x15, xzr           /* (a[3].low..).high.. */
 	add	x8, x12, x8, lsl #12    /* (a[3].low..).high.. */
 	adds	xzr, x10, #19           /*                      q = (x + 19).split(255)[1] */
 	adcs	xzr, x9, xzr
@@ -1127,14 +1127,14 @@ SYMBOL(curve25519_5x51_to_bytes):
 	adc	x12, x8, xzr            /* (a[3].low..).high.. */
 	lsr	x13, x12, #63           /* ((a[3].low..).high..).high */
 	and	x12, x12, #0x8000000000000000 /* ((a[3].low..).high..).low return x + 19 * q - (q << 255) */
-	add	x14, x13, x13, lsl #1
-	add	x13, x14, x13, lsl #4
+	add	x14, x13, x13, lsl #1   /* %v32 */
+	add	x13, x14, x13, lsl #4   /* %v33 */
 	adds	x10, x10, x13           /* a[0].low.. */
 	adcs	x9, x9, xzr             /* (a[1].low..).high.. */
 	adcs	x11, x11, xzr           /* (a[2].low..).high.. */
 	stp	x10, x9, [x0]
-	adc	x8, x8, xzr
-	sub	x8, x8, x12
+	adc	x8, x8, xzr             /* (a[3].low..).high.. */
+	sub	x8, x8, x12             /* (a[3].low..).high.. */
 	stp	x11, x8, [x0, #16]
 	ret
 	.cfi_endproc
@@ -1166,10 +1166,10 @@ SYMBOL(curve25519_5x51_from_bytes):
 	adds	xzr, x8, #19            /*                      good = 1 - s.value.at_least(P) */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x10, xzr
-	movn	x12, #0x8000, lsl #48
+	movn	x12, #0x8000, lsl #48   /* 0x7fffffffffffffff */
 	sbcs	xzr, x11, x12
 	cset	x12, cs                 /* %v8 */
-	movz	x13, #1
+	movz	x13, #1                 /* 1 */
 	sub	x12, x13, x12           /* %v9 */
 	cmp	x12, #1                 /*                      return pick(good, s.value, 0), good */
 	csel	x8, x8, xzr, cs         /* %v11 */
@@ -1219,10 +1219,10 @@ SYMBOL(curve25519_5x51_from_bytes_255):
 	extr	x11, x12, x11, #25      /* s[2].high */
 	lsr	x12, x12, #12           /* s[3].low.high */
 	and	x9, x9, #0x7ffffffffffff /* s[0].low */
-	and	x10, x10, #0x7ffffffffffff
+	and	x10, x10, #0x7ffffffffffff /* s[0].high.low */
 	stp	x9, x10, [x0]
 	and	x8, x8, #0x7ffffffffffff /* s[1].high.low */
-	and	x9, x11, #0x7ffffffffffff
+	and	x9, x11, #0x7ffffffffffff /* s[2].high.low */
 	stp	x8, x9, [x0, #16]
 	str	x12, [x0, #32]
 	ret
@@ -1251,12 +1251,12 @@ SYMBOL(curve25519_5x51_select):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x3]          /* b[1] */
+	ldp	x10, x11, [x3]          /* x10=b[0] x11=b[1] */
 	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v15 */
 	csel	x9, x9, x11, cs         /* %v16 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x3, #16]     /* b[3] */
+	ldp	x12, x13, [x3, #16]     /* x12=b[2] x13=b[3] */
 	csel	x10, x10, x12, cs       /* %v17 */
 	ldr	x12, [x2, #32]          /* a[4] */
 	csel	x11, x11, x13, cs       /* %v18 */
@@ -1291,106 +1291,106 @@ SYMBOL(curve25519_5x51_lookup):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #32]       /* x9=table[4] x8=table[5] */
-	ldp	x10, x11, [x1]          /* table[1] */
+	ldp	x10, x11, [x1]          /* x10=table[0] x11=table[1] */
 	subs	xzr, x2, #1             /*                      entry = pick(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v84 */
-	ldp	x10, x12, [x1, #48]     /* table[7] */
+	ldp	x10, x12, [x1, #48]     /* x10=table[6] x12=table[7] */
 	csel	x10, x10, x11, cs       /* %v85 */
-	ldp	x11, x13, [x1, #16]     /* table[3] */
+	ldp	x11, x13, [x1, #16]     /* x11=table[2] x13=table[3] */
 	csel	x11, x12, x11, cs       /* %v86 */
-	ldp	x12, x14, [x1, #64]     /* table[9] */
+	ldp	x12, x14, [x1, #64]     /* x12=table[8] x14=table[9] */
 	csel	x12, x12, x13, cs       /* %v87 */
 	csel	x9, x14, x9, cs         /* %v88 */
-	ldp	x13, x14, [x1, #80]     /* table[11] */
+	ldp	x13, x14, [x1, #80]     /* x13=table[10] x14=table[11] */
 	subs	xzr, x2, #2
 	csel	x8, x13, x8, cs         /* %v89 */
 	csel	x10, x14, x10, cs       /* %v90 */
-	ldp	x13, x14, [x1, #96]     /* table[13] */
+	ldp	x13, x14, [x1, #96]     /* x13=table[12] x14=table[13] */
 	csel	x11, x13, x11, cs       /* %v91 */
 	csel	x12, x14, x12, cs       /* %v92 */
-	ldp	x13, x14, [x1, #112]    /* table[15] */
+	ldp	x13, x14, [x1, #112]    /* x13=table[14] x14=table[15] */
 	csel	x9, x13, x9, cs         /* %v93 */
 	subs	xzr, x2, #3
 	csel	x8, x14, x8, cs         /* %v94 */
-	ldp	x13, x14, [x1, #128]    /* table[17] */
+	ldp	x13, x14, [x1, #128]    /* x13=table[16] x14=table[17] */
 	csel	x10, x13, x10, cs       /* %v95 */
 	csel	x11, x14, x11, cs       /* %v96 */
-	ldp	x13, x14, [x1, #144]    /* table[19] */
+	ldp	x13, x14, [x1, #144]    /* x13=table[18] x14=table[19] */
 	csel	x12, x13, x12, cs       /* %v97 */
 	csel	x9, x14, x9, cs         /* %v98 */
-	ldp	x13, x14, [x1, #160]    /* table[21] */
+	ldp	x13, x14, [x1, #160]    /* x13=table[20] x14=table[21] */
 	subs	xzr, x2, #4
 	csel	x8, x13, x8, cs         /* %v99 */
 	csel	x10, x14, x10, cs       /* %v100 */
-	ldp	x13, x14, [x1, #176]    /* table[23] */
+	ldp	x13, x14, [x1, #176]    /* x13=table[22] x14=table[23] */
 	csel	x11, x13, x11, cs       /* %v101 */
 	csel	x12, x14, x12, cs       /* %v102 */
-	ldp	x13, x14, [x1, #192]    /* table[25] */
+	ldp	x13, x14, [x1, #192]    /* x13=table[24] x14=table[25] */
 	csel	x9, x13, x9, cs         /* %v103 */
 	subs	xzr, x2, #5
 	csel	x8, x14, x8, cs         /* %v104 */
-	ldp	x13, x14, [x1, #208]    /* table[27] */
+	ldp	x13, x14, [x1, #208]    /* x13=table[26] x14=table[27] */
 	csel	x10, x13, x10, cs       /* %v105 */
 	csel	x11, x14, x11, cs       /* %v106 */
-	ldp	x13, x14, [x1, #224]    /* table[29] */
+	ldp	x13, x14, [x1, #224]    /* x13=table[28] x14=table[29] */
 	csel	x12, x13, x12, cs       /* %v107 */
 	csel	x9, x14, x9, cs         /* %v108 */
-	ldp	x13, x14, [x1, #240]    /* table[31] */
+	ldp	x13, x14, [x1, #240]    /* x13=table[30] x14=table[31] */
 	subs	xzr, x2, #6
 	csel	x8, x13, x8, cs         /* %v109 */
 	csel	x10, x14, x10, cs       /* %v110 */
-	ldp	x13, x14, [x1, #256]    /* table[33] */
+	ldp	x13, x14, [x1, #256]    /* x13=table[32] x14=table[33] */
 	csel	x11, x13, x11, cs       /* %v111 */
 	csel	x12, x14, x12, cs       /* %v112 */
-	ldp	x13, x14, [x1, #272]    /* table[35] */
+	ldp	x13, x14, [x1, #272]    /* x13=table[34] x14=table[35] */
 	csel	x9, x13, x9, cs         /* %v113 */
 	subs	xzr, x2, #7
 	csel	x8, x14, x8, cs         /* %v114 */
-	ldp	x13, x14, [x1, #288]    /* table[37] */
+	ldp	x13, x14, [x1, #288]    /* x13=table[36] x14=table[37] */
 	csel	x10, x13, x10, cs       /* %v115 */
 	csel	x11, x14, x11, cs       /* %v116 */
-	ldp	x13, x14, [x1, #304]    /* table[39] */
+	ldp	x13, x14, [x1, #304]    /* x13=table[38] x14=table[39] */
 	csel	x12, x13, x12, cs       /* %v117 */
 	csel	x9, x14, x9, cs         /* %v118 */
-	ldp	x13, x14, [x1, #320]    /* table[41] */
+	ldp	x13, x14, [x1, #320]    /* x13=table[40] x14=table[41] */
 	subs	xzr, x2, #8
 	csel	x8, x13, x8, cs         /* %v119 */
 	csel	x10, x14, x10, cs       /* %v120 */
-	ldp	x13, x14, [x1, #336]    /* table[43] */
+	ldp	x13, x14, [x1, #336]    /* x13=table[42] x14=table[43] */
 	csel	x11, x13, x11, cs       /* %v121 */
 	csel	x12, x14, x12, cs       /* %v122 */
-	ldp	x13, x14, [x1, #352]    /* table[45] */
+	ldp	x13, x14, [x1, #352]    /* x13=table[44] x14=table[45] */
 	csel	x9, x13, x9, cs         /* %v123 */
 	subs	xzr, x2, #9
 	csel	x8, x14, x8, cs         /* %v124 */
-	ldp	x13, x14, [x1, #368]    /* table[47] */
+	ldp	x13, x14, [x1, #368]    /* x13=table[46] x14=table[47] */
 	csel	x10, x13, x10, cs       /* %v125 */
 	csel	x11, x14, x11, cs       /* %v126 */
-	ldp	x13, x14, [x1, #384]    /* table[49] */
+	ldp	x13, x14, [x1, #384]    /* x13=table[48] x14=table[49] */
 	csel	x12, x13, x12, cs       /* %v127 */
 	csel	x9, x14, x9, cs         /* %v128 */
-	ldp	x13, x14, [x1, #400]    /* table[51] */
+	ldp	x13, x14, [x1, #400]    /* x13=table[50] x14=table[51] */
 	subs	xzr, x2, #10
 	csel	x8, x13, x8, cs         /* %v129 */
 	csel	x10, x14, x10, cs       /* %v130 */
-	ldp	x13, x14, [x1, #416]    /* table[53] */
+	ldp	x13, x14, [x1, #416]    /* x13=table[52] x14=table[53] */
 	csel	x11, x13, x11, cs       /* %v131 */
 	csel	x12, x14, x12, cs       /* %v132 */
-	ldp	x13, x14, [x1, #432]    /* table[55] */
+	ldp	x13, x14, [x1, #432]    /* x13=table[54] x14=table[55] */
 	csel	x9, x13, x9, cs         /* %v133 */
 	subs	xzr, x2, #11
 	csel	x8, x14, x8, cs         /* %v134 */
-	ldp	x13, x14, [x1, #448]    /* table[57] */
+	ldp	x13, x14, [x1, #448]    /* x13=table[56] x14=table[57] */
 	csel	x10, x13, x10, cs       /* %v135 */
 	csel	x11, x14, x11, cs       /* %v136 */
-	ldp	x13, x14, [x1, #464]    /* table[59] */
+	ldp	x13, x14, [x1, #464]    /* x13=table[58] x14=table[59] */
 	csel	x12, x13, x12, cs       /* %v137 */
 	csel	x9, x14, x9, cs         /* %v138 */
-	ldp	x13, x14, [x1, #480]    /* table[61] */
+	ldp	x13, x14, [x1, #480]    /* x13=table[60] x14=table[61] */
 	subs	xzr, x2, #12
 	csel	x8, x13, x8, cs         /* %v139 */
 	csel	x10, x14, x10, cs       /* %v140 */
-	ldp	x13, x14, [x1, #496]    /* table[63] */
+	ldp	x13, x14, [x1, #496]    /* x13=table[62] x14=table[63] */
 	csel	x11, x13, x11, cs       /* %v141 */
 	ldr	x13, [x1, #512]         /* table[64] */
 	csel	x12, x14, x12, cs       /* %v142 */

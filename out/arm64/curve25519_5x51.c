@@ -145,8 +145,8 @@ void curve25519_5x51_carry(uint64_t out[5], const uint64_t a[5])
     const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
     const uint64_t a4high = a4 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a4high2 = a4high * 19;
-    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t w1 = a4high * 19;
+    const uint64_t a0low2 = a0low + w1;
     const uint64_t a1low2 = a1low + a0high;
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
@@ -189,8 +189,8 @@ void curve25519_5x51_mul(uint64_t out[5], const uint64_t a[5], const uint64_t b[
     const uint64_t a0b3lolow = (uint64_t)t5 & UINT64_C(0x7ffffffffffff);
     const uint64_t a0b4lolow = (uint64_t)t1 & UINT64_C(0x7ffffffffffff);
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a0b4lohigh = (uint64_t)(t1 >> 51) * 19;
-    const uint64_t a0b0lolow2 = a0b0lolow + a0b4lohigh;
+    const uint64_t w1 = (uint64_t)(t1 >> 51) * 19;
+    const uint64_t a0b0lolow2 = a0b0lolow + w1;
     const uint64_t a0b1lolow2 = a0b1lolow + (uint64_t)(t2 >> 51);
     const uint64_t a0b2lolow2 = a0b2lolow + (uint64_t)(t3 >> 51);
     const uint64_t a0b3lolow2 = a0b3lolow + (uint64_t)(t4 >> 51);
@@ -207,8 +207,8 @@ void curve25519_5x51_mul(uint64_t out[5], const uint64_t a[5], const uint64_t b[
     const uint64_t a0b4lolowlow = a0b4lolow2 & UINT64_C(0x7ffffffffffff);
     const uint64_t a0b4lolowhigh = a0b4lolow2 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t w1 = a0b4lolowhigh * 19;
-    const uint64_t a0b0lolowlow2 = a0b0lolowlow + w1;
+    const uint64_t w2 = a0b4lolowhigh * 19;
+    const uint64_t a0b0lolowlow2 = a0b0lolowlow + w2;
     const uint64_t a0b1lolowlow2 = a0b1lolowlow + a0b0lolowhigh;
     const uint64_t a0b2lolowlow2 = a0b2lolowlow + a0b1lolowhigh;
     const uint64_t a0b3lolowlow2 = a0b3lolowlow + a0b2lolowhigh;
@@ -364,8 +364,8 @@ void curve25519_5x51_square_n(uint64_t out[5], const uint64_t a[5], uint64_t n)
         const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
         const uint64_t a4high = a4 >> 51;
         /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-        const uint64_t a4high2 = a4high * 19;
-        const uint64_t a0low2 = a0low + a4high2;
+        const uint64_t w3 = a4high * 19;
+        const uint64_t a0low2 = a0low + w3;
         const uint64_t a1low2 = a1low + a0high;
         const uint64_t a2low2 = a2low + a1high;
         const uint64_t a3low2 = a3low + a2high;
@@ -405,8 +405,8 @@ void curve25519_5x51_mul_small(uint64_t out[5], const uint64_t a[5], uint64_t c)
     const uint64_t ca3lolow = (uint64_t)t4 & UINT64_C(0x7ffffffffffff);
     const uint64_t ca4lolow = (uint64_t)t5 & UINT64_C(0x7ffffffffffff);
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t ca4lohigh = (uint64_t)(t5 >> 51) * 19;
-    const uint64_t ca0lolow2 = ca0lolow + ca4lohigh;
+    const uint64_t w1 = (uint64_t)(t5 >> 51) * 19;
+    const uint64_t ca0lolow2 = ca0lolow + w1;
     const uint64_t ca1lolow2 = ca1lolow + (uint64_t)(t1 >> 51);
     const uint64_t ca2lolow2 = ca2lolow + (uint64_t)(t2 >> 51);
     const uint64_t ca3lolow2 = ca3lolow + (uint64_t)(t3 >> 51);
@@ -520,8 +520,8 @@ void curve25519_5x51_canon(uint64_t out[5], const uint64_t a[5])
     const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
     const uint64_t a4high = a4 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a4high2 = a4high * 19;
-    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t w1 = a4high * 19;
+    const uint64_t a0low2 = a0low + w1;
     const uint64_t a1low2 = a1low + a0high;
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
@@ -545,9 +545,9 @@ void curve25519_5x51_canon(uint64_t out[5], const uint64_t a[5])
     const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
     const uint64_t a3lowhighhigh = a3lowhigh2 >> 63;
     /* return x + 19 * q - (q << 255) */
-    const uint64_t w1 = a3lowhighhigh * 19;
+    const uint64_t w2 = a3lowhighhigh * 19;
     uint64_t c4;
-    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c4);
+    const uint64_t a0low4 = add_carry(a0low3, w2, 0, &c4);
     uint64_t c5;
     const uint64_t a1lowhigh2 = add_carry(a1lowhigh, 0, c4, &c5);
     uint64_t c6;
@@ -592,8 +592,8 @@ uint64_t curve25519_5x51_is_zero(const uint64_t a[5])
     const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
     const uint64_t a4high = a4 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a4high2 = a4high * 19;
-    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t w1 = a4high * 19;
+    const uint64_t a0low2 = a0low + w1;
     const uint64_t a1low2 = a1low + a0high;
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
@@ -617,9 +617,9 @@ uint64_t curve25519_5x51_is_zero(const uint64_t a[5])
     const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
     const uint64_t a3lowhighhigh = a3lowhigh2 >> 63;
     /* return x + 19 * q - (q << 255) */
-    const uint64_t w1 = a3lowhighhigh * 19;
+    const uint64_t w2 = a3lowhighhigh * 19;
     uint64_t c4;
-    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c4);
+    const uint64_t a0low4 = add_carry(a0low3, w2, 0, &c4);
     uint64_t c5;
     const uint64_t a1lowhigh2 = add_carry(a1lowhigh, 0, c4, &c5);
     uint64_t c6;
@@ -673,8 +673,8 @@ uint64_t curve25519_5x51_equal(const uint64_t a[5], const uint64_t b[5])
     const uint64_t a4low = a4_3 & UINT64_C(0x7ffffffffffff);
     const uint64_t a4high = a4_3 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a4high2 = a4high * 19;
-    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t w1 = a4high * 19;
+    const uint64_t a0low2 = a0low + w1;
     const uint64_t a1low2 = a1low + a0high;
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
@@ -698,9 +698,9 @@ uint64_t curve25519_5x51_equal(const uint64_t a[5], const uint64_t b[5])
     const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
     const uint64_t a3lowhighhigh = a3lowhigh2 >> 63;
     /* return x + 19 * q - (q << 255) */
-    const uint64_t w1 = a3lowhighhigh * 19;
+    const uint64_t w2 = a3lowhighhigh * 19;
     uint64_t c4;
-    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c4);
+    const uint64_t a0low4 = add_carry(a0low3, w2, 0, &c4);
     uint64_t c5;
     const uint64_t a1lowhigh2 = add_carry(a1lowhigh, 0, c4, &c5);
     uint64_t c6;
@@ -738,8 +738,8 @@ uint64_t curve25519_5x51_is_odd(const uint64_t a[5])
     const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
     const uint64_t a4high = a4 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a4high2 = a4high * 19;
-    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t w1 = a4high * 19;
+    const uint64_t a0low2 = a0low + w1;
     const uint64_t a1low2 = a1low + a0high;
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
@@ -761,8 +761,8 @@ uint64_t curve25519_5x51_is_odd(const uint64_t a[5])
     const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
     const uint64_t a3lowhighhigh = a3lowhigh2 >> 63;
     /* return x + 19 * q - (q << 255) */
-    const uint64_t w1 = a3lowhighhigh * 19;
-    const uint64_t a0low4 = a0low3 + w1;
+    const uint64_t w2 = a3lowhighhigh * 19;
+    const uint64_t a0low4 = a0low3 + w2;
     /* return reduced(a).split(1)[0] */
     const uint64_t a0lowlow = a0low4 & 1;
     return a0lowlow;
@@ -789,8 +789,8 @@ void curve25519_5x51_absolute(uint64_t out[5], const uint64_t a[5])
     const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
     const uint64_t a4high = a4 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a4high2 = a4high * 19;
-    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t w1 = a4high * 19;
+    const uint64_t a0low2 = a0low + w1;
     const uint64_t a1low2 = a1low + a0high;
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
@@ -814,9 +814,9 @@ void curve25519_5x51_absolute(uint64_t out[5], const uint64_t a[5])
     const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
     const uint64_t a3lowhighhigh = a3lowhigh2 >> 63;
     /* return x + 19 * q - (q << 255) */
-    const uint64_t w1 = a3lowhighhigh * 19;
+    const uint64_t w2 = a3lowhighhigh * 19;
     uint64_t c4;
-    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c4);
+    const uint64_t a0low4 = add_carry(a0low3, w2, 0, &c4);
     uint64_t c5;
     const uint64_t a1lowhigh2 = add_carry(a1lowhigh, 0, c4, &c5);
     uint64_t c6;
@@ -835,24 +835,24 @@ void curve25519_5x51_absolute(uint64_t out[5], const uint64_t a[5])
     const uint64_t a2lowhigh3 = sub_borrow(UINT64_C(0xffffffffffffffff), a2lowhigh2, c8, &c9);
     const uint64_t a3lowhigh5 = UINT64_C(0x7fffffffffffffff) - a3lowhigh4 - c9;
     const uint64_t c10 = is_nonzero(a0lowlow);
-    const uint64_t w2 = select_word(c10, a0low5, a0low4);
-    const uint64_t w3 = select_word(c10, a1lowhigh3, a1lowhigh2);
-    const uint64_t w4 = select_word(c10, a2lowhigh3, a2lowhigh2);
-    const uint64_t w5 = select_word(c10, a3lowhigh5, a3lowhigh4);
+    const uint64_t w3 = select_word(c10, a0low5, a0low4);
+    const uint64_t w4 = select_word(c10, a1lowhigh3, a1lowhigh2);
+    const uint64_t w5 = select_word(c10, a2lowhigh3, a2lowhigh2);
+    const uint64_t w6 = select_word(c10, a3lowhigh5, a3lowhigh4);
     /* def absolute(a: full) -> fe.below(P): */
-    const uint64_t w6 = w2 & UINT64_C(0x7ffffffffffff);
-    const uint64_t w7 = (w3 << 13) | (w2 >> 51);
-    const uint64_t w8 = w7 & UINT64_C(0x7ffffffffffff);
-    const uint64_t w9 = (w4 << 26) | (w3 >> 38);
-    const uint64_t w10 = w9 & UINT64_C(0x7ffffffffffff);
-    const uint64_t w11 = (w5 << 39) | (w4 >> 25);
-    const uint64_t w12 = w11 & UINT64_C(0x7ffffffffffff);
-    const uint64_t w13 = w5 >> 12;
-    out[0] = w6;
-    out[1] = w8;
-    out[2] = w10;
-    out[3] = w12;
-    out[4] = w13;
+    const uint64_t w7 = w3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w8 = (w4 << 13) | (w3 >> 51);
+    const uint64_t w9 = w8 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w10 = (w5 << 26) | (w4 >> 38);
+    const uint64_t w11 = w10 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w12 = (w6 << 39) | (w5 >> 25);
+    const uint64_t w13 = w12 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w14 = w6 >> 12;
+    out[0] = w7;
+    out[1] = w9;
+    out[2] = w11;
+    out[3] = w13;
+    out[4] = w14;
 }
 
 /* out = the one value of a in 0..p - 1 */
@@ -876,8 +876,8 @@ void curve25519_5x51_to_bytes(uint8_t out[32], const uint64_t a[5])
     const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
     const uint64_t a4high = a4 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a4high2 = a4high * 19;
-    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t w1 = a4high * 19;
+    const uint64_t a0low2 = a0low + w1;
     const uint64_t a1low2 = a1low + a0high;
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
@@ -901,9 +901,9 @@ void curve25519_5x51_to_bytes(uint8_t out[32], const uint64_t a[5])
     const uint64_t a3lowhigh2 = a3lowhigh + 0 + c3;
     const uint64_t a3lowhighhigh = a3lowhigh2 >> 63;
     /* return x + 19 * q - (q << 255) */
-    const uint64_t w1 = a3lowhighhigh * 19;
+    const uint64_t w2 = a3lowhighhigh * 19;
     uint64_t c4;
-    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c4);
+    const uint64_t a0low4 = add_carry(a0low3, w2, 0, &c4);
     uint64_t c5;
     const uint64_t a1lowhigh2 = add_carry(a1lowhigh, 0, c4, &c5);
     uint64_t c6;
@@ -1447,8 +1447,8 @@ void curve25519_5x51_carry(uint64_t out[5], const uint64_t a[5])
     const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
     const uint64_t a4high = a4 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a4high2 = a4high * 19;
-    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t w1 = a4high * 19;
+    const uint64_t a0low2 = a0low + w1;
     const uint64_t a1low2 = a1low + a0high;
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
@@ -1601,8 +1601,8 @@ void curve25519_5x51_mul(uint64_t out[5], const uint64_t a[5], const uint64_t b[
     const uint64_t a0b4lolow = a0b4lo5 & UINT64_C(0x7ffffffffffff);
     const uint64_t a0b4lohigh = (a0b4hi4 << 13) | (a0b4lo5 >> 51);
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a0b4lohigh2 = a0b4lohigh * 19;
-    const uint64_t a0b0lolow2 = a0b0lolow + a0b4lohigh2;
+    const uint64_t w1 = a0b4lohigh * 19;
+    const uint64_t a0b0lolow2 = a0b0lolow + w1;
     const uint64_t a0b1lolow2 = a0b1lolow + a0b0lohigh;
     const uint64_t a0b2lolow2 = a0b2lolow + a0b1lohigh;
     const uint64_t a0b3lolow2 = a0b3lolow + a0b2lohigh;
@@ -1619,8 +1619,8 @@ void curve25519_5x51_mul(uint64_t out[5], const uint64_t a[5], const uint64_t b[
     const uint64_t a0b4lolowlow = a0b4lolow2 & UINT64_C(0x7ffffffffffff);
     const uint64_t a0b4lolowhigh = a0b4lolow2 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t w1 = a0b4lolowhigh * 19;
-    const uint64_t a0b0lolowlow2 = a0b0lolowlow + w1;
+    const uint64_t w2 = a0b4lolowhigh * 19;
+    const uint64_t a0b0lolowlow2 = a0b0lolowlow + w2;
     const uint64_t a0b1lolowlow2 = a0b1lolowlow + a0b0lolowhigh;
     const uint64_t a0b2lolowlow2 = a0b2lolowlow + a0b1lolowhigh;
     const uint64_t a0b3lolowlow2 = a0b3lolowlow + a0b2lolowhigh;
@@ -1896,8 +1896,8 @@ void curve25519_5x51_square_n(uint64_t out[5], const uint64_t a[5], uint64_t n)
         const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
         const uint64_t a4high = a4 >> 51;
         /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-        const uint64_t a4high2 = a4high * 19;
-        const uint64_t a0low2 = a0low + a4high2;
+        const uint64_t w3 = a4high * 19;
+        const uint64_t a0low2 = a0low + w3;
         const uint64_t a1low2 = a1low + a0high;
         const uint64_t a2low2 = a2low + a1high;
         const uint64_t a3low2 = a3low + a2high;
@@ -1947,8 +1947,8 @@ void curve25519_5x51_mul_small(uint64_t out[5], const uint64_t a[5], uint64_t c)
     const uint64_t ca4lolow = ca4lo & UINT64_C(0x7ffffffffffff);
     const uint64_t ca4lohigh = (h5 << 13) | (ca4lo >> 51);
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t ca4lohigh2 = ca4lohigh * 19;
-    const uint64_t ca0lolow2 = ca0lolow + ca4lohigh2;
+    const uint64_t w1 = ca4lohigh * 19;
+    const uint64_t ca0lolow2 = ca0lolow + w1;
     const uint64_t ca1lolow2 = ca1lolow + ca0lohigh;
     const uint64_t ca2lolow2 = ca2lolow + ca1lohigh;
     const uint64_t ca3lolow2 = ca3lolow + ca2lohigh;
@@ -2062,8 +2062,8 @@ void curve25519_5x51_canon(uint64_t out[5], const uint64_t a[5])
     const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
     const uint64_t a4high = a4 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a4high2 = a4high * 19;
-    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t w1 = a4high * 19;
+    const uint64_t a0low2 = a0low + w1;
     const uint64_t a1low2 = a1low + a0high;
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
@@ -2096,9 +2096,9 @@ void curve25519_5x51_canon(uint64_t out[5], const uint64_t a[5])
     const uint64_t a3lowhigh4 = a3lowhigh3 + 0 + c6;
     const uint64_t a3lowhighhigh = a3lowhigh4 >> 63;
     /* return x + 19 * q - (q << 255) */
-    const uint64_t w1 = a3lowhighhigh * 19;
+    const uint64_t w2 = a3lowhighhigh * 19;
     uint64_t c7;
-    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c7);
+    const uint64_t a0low4 = add_carry(a0low3, w2, 0, &c7);
     uint64_t c8;
     const uint64_t a1lowhigh4 = add_carry(a1lowhigh3, 0, c7, &c8);
     uint64_t c9;
@@ -2143,8 +2143,8 @@ uint64_t curve25519_5x51_is_zero(const uint64_t a[5])
     const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
     const uint64_t a4high = a4 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a4high2 = a4high * 19;
-    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t w1 = a4high * 19;
+    const uint64_t a0low2 = a0low + w1;
     const uint64_t a1low2 = a1low + a0high;
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
@@ -2177,9 +2177,9 @@ uint64_t curve25519_5x51_is_zero(const uint64_t a[5])
     const uint64_t a3lowhigh4 = a3lowhigh3 + 0 + c6;
     const uint64_t a3lowhighhigh = a3lowhigh4 >> 63;
     /* return x + 19 * q - (q << 255) */
-    const uint64_t w1 = a3lowhighhigh * 19;
+    const uint64_t w2 = a3lowhighhigh * 19;
     uint64_t c7;
-    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c7);
+    const uint64_t a0low4 = add_carry(a0low3, w2, 0, &c7);
     uint64_t c8;
     const uint64_t a1lowhigh4 = add_carry(a1lowhigh3, 0, c7, &c8);
     uint64_t c9;
@@ -2233,8 +2233,8 @@ uint64_t curve25519_5x51_equal(const uint64_t a[5], const uint64_t b[5])
     const uint64_t a4low = a4_3 & UINT64_C(0x7ffffffffffff);
     const uint64_t a4high = a4_3 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a4high2 = a4high * 19;
-    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t w1 = a4high * 19;
+    const uint64_t a0low2 = a0low + w1;
     const uint64_t a1low2 = a1low + a0high;
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
@@ -2267,9 +2267,9 @@ uint64_t curve25519_5x51_equal(const uint64_t a[5], const uint64_t b[5])
     const uint64_t a3lowhigh4 = a3lowhigh3 + 0 + c6;
     const uint64_t a3lowhighhigh = a3lowhigh4 >> 63;
     /* return x + 19 * q - (q << 255) */
-    const uint64_t w1 = a3lowhighhigh * 19;
+    const uint64_t w2 = a3lowhighhigh * 19;
     uint64_t c7;
-    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c7);
+    const uint64_t a0low4 = add_carry(a0low3, w2, 0, &c7);
     uint64_t c8;
     const uint64_t a1lowhigh4 = add_carry(a1lowhigh3, 0, c7, &c8);
     uint64_t c9;
@@ -2307,8 +2307,8 @@ uint64_t curve25519_5x51_is_odd(const uint64_t a[5])
     const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
     const uint64_t a4high = a4 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a4high2 = a4high * 19;
-    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t w1 = a4high * 19;
+    const uint64_t a0low2 = a0low + w1;
     const uint64_t a1low2 = a1low + a0high;
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
@@ -2341,8 +2341,8 @@ uint64_t curve25519_5x51_is_odd(const uint64_t a[5])
     const uint64_t a3lowhigh4 = a3lowhigh3 + 0 + c6;
     const uint64_t a3lowhighhigh = a3lowhigh4 >> 63;
     /* return x + 19 * q - (q << 255) */
-    const uint64_t w1 = a3lowhighhigh * 19;
-    const uint64_t a0low4 = a0low3 + w1;
+    const uint64_t w2 = a3lowhighhigh * 19;
+    const uint64_t a0low4 = a0low3 + w2;
     /* return reduced(a).split(1)[0] */
     const uint64_t a0lowlow = a0low4 & 1;
     return a0lowlow;
@@ -2369,8 +2369,8 @@ void curve25519_5x51_absolute(uint64_t out[5], const uint64_t a[5])
     const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
     const uint64_t a4high = a4 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a4high2 = a4high * 19;
-    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t w1 = a4high * 19;
+    const uint64_t a0low2 = a0low + w1;
     const uint64_t a1low2 = a1low + a0high;
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
@@ -2403,9 +2403,9 @@ void curve25519_5x51_absolute(uint64_t out[5], const uint64_t a[5])
     const uint64_t a3lowhigh4 = a3lowhigh3 + 0 + c6;
     const uint64_t a3lowhighhigh = a3lowhigh4 >> 63;
     /* return x + 19 * q - (q << 255) */
-    const uint64_t w1 = a3lowhighhigh * 19;
+    const uint64_t w2 = a3lowhighhigh * 19;
     uint64_t c7;
-    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c7);
+    const uint64_t a0low4 = add_carry(a0low3, w2, 0, &c7);
     uint64_t c8;
     const uint64_t a1lowhigh4 = add_carry(a1lowhigh3, 0, c7, &c8);
     uint64_t c9;
@@ -2424,24 +2424,24 @@ void curve25519_5x51_absolute(uint64_t out[5], const uint64_t a[5])
     const uint64_t a2lowhigh5 = sub_borrow(UINT64_C(0xffffffffffffffff), a2lowhigh4, c11, &c12);
     const uint64_t a3lowhigh7 = UINT64_C(0x7fffffffffffffff) - a3lowhigh6 - c12;
     const uint64_t c13 = is_nonzero(a0lowlow);
-    const uint64_t w2 = select_word(c13, a0low5, a0low4);
-    const uint64_t w3 = select_word(c13, a1lowhigh5, a1lowhigh4);
-    const uint64_t w4 = select_word(c13, a2lowhigh5, a2lowhigh4);
-    const uint64_t w5 = select_word(c13, a3lowhigh7, a3lowhigh6);
+    const uint64_t w3 = select_word(c13, a0low5, a0low4);
+    const uint64_t w4 = select_word(c13, a1lowhigh5, a1lowhigh4);
+    const uint64_t w5 = select_word(c13, a2lowhigh5, a2lowhigh4);
+    const uint64_t w6 = select_word(c13, a3lowhigh7, a3lowhigh6);
     /* def absolute(a: full) -> fe.below(P): */
-    const uint64_t w6 = w2 & UINT64_C(0x7ffffffffffff);
-    const uint64_t w7 = (w3 << 13) | (w2 >> 51);
-    const uint64_t w8 = w7 & UINT64_C(0x7ffffffffffff);
-    const uint64_t w9 = (w4 << 26) | (w3 >> 38);
-    const uint64_t w10 = w9 & UINT64_C(0x7ffffffffffff);
-    const uint64_t w11 = (w5 << 39) | (w4 >> 25);
-    const uint64_t w12 = w11 & UINT64_C(0x7ffffffffffff);
-    const uint64_t w13 = w5 >> 12;
-    out[0] = w6;
-    out[1] = w8;
-    out[2] = w10;
-    out[3] = w12;
-    out[4] = w13;
+    const uint64_t w7 = w3 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w8 = (w4 << 13) | (w3 >> 51);
+    const uint64_t w9 = w8 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w10 = (w5 << 26) | (w4 >> 38);
+    const uint64_t w11 = w10 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w12 = (w6 << 39) | (w5 >> 25);
+    const uint64_t w13 = w12 & UINT64_C(0x7ffffffffffff);
+    const uint64_t w14 = w6 >> 12;
+    out[0] = w7;
+    out[1] = w9;
+    out[2] = w11;
+    out[3] = w13;
+    out[4] = w14;
 }
 
 /* out = the one value of a in 0..p - 1 */
@@ -2465,8 +2465,8 @@ void curve25519_5x51_to_bytes(uint8_t out[32], const uint64_t a[5])
     const uint64_t a4low = a4 & UINT64_C(0x7ffffffffffff);
     const uint64_t a4high = a4 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t a4high2 = a4high * 19;
-    const uint64_t a0low2 = a0low + a4high2;
+    const uint64_t w1 = a4high * 19;
+    const uint64_t a0low2 = a0low + w1;
     const uint64_t a1low2 = a1low + a0high;
     const uint64_t a2low2 = a2low + a1high;
     const uint64_t a3low2 = a3low + a2high;
@@ -2499,9 +2499,9 @@ void curve25519_5x51_to_bytes(uint8_t out[32], const uint64_t a[5])
     const uint64_t a3lowhigh4 = a3lowhigh3 + 0 + c6;
     const uint64_t a3lowhighhigh = a3lowhigh4 >> 63;
     /* return x + 19 * q - (q << 255) */
-    const uint64_t w1 = a3lowhighhigh * 19;
+    const uint64_t w2 = a3lowhighhigh * 19;
     uint64_t c7;
-    const uint64_t a0low4 = add_carry(a0low3, w1, 0, &c7);
+    const uint64_t a0low4 = add_carry(a0low3, w2, 0, &c7);
     uint64_t c8;
     const uint64_t a1lowhigh4 = add_carry(a1lowhigh3, 0, c7, &c8);
     uint64_t c9;

@@ -107,7 +107,7 @@ SYMBOL(p256_mul):
 	adcs	x7, x7, x6              /* a[0]*b[3].lo.. */
 	umulh	x6, x5, x16             /* a[2]*b[2].hi */
 	adcs	x8, x8, x3              /* a[0]*b[3].hi.. */
-	mul	x3, x5, x17
+	mul	x3, x5, x17             /* a[2]*b[3].lo */
 	adcs	x9, x9, x3              /* a[1]*b[3].hi.. */
 	umulh	x5, x5, x17             /* a[2]*b[3].hi */
 	mul	x3, x2, x10             /* a[3]*b[0].lo */
@@ -167,7 +167,7 @@ SYMBOL(p256_mul):
 	adcs	x11, x14, x16           /* a[0]*b[3].lo...hi.. */
 	cset	x12, cs                 /* %v108 */
 	adds	x13, x8, #1             /* a[0]*b[0].lo.hi.. */
-	mov	x14, #0xffffffff
+	mov	x14, #0xffffffff        /* 0xffffffff */
 	sbcs	x14, x9, x14            /* a[0]*b[1].lo...hi.. */
 	sbcs	x15, x10, xzr           /* a[0]*b[2].lo...hi.. */
 	sbcs	x16, x11, x5            /* a[0]*b[3].lo...hi.. */
@@ -280,7 +280,7 @@ SYMBOL(p256_sqr):
 	adcs	x11, x14, x11           /* a[1]*a[2].lo...hi.. */
 	cset	x12, cs                 /* %v82 */
 	adds	x13, x8, #1             /* a[0]*a[0].lo.hi.. */
-	mov	x14, #0xffffffff
+	mov	x14, #0xffffffff        /* 0xffffffff */
 	sbcs	x14, x9, x14            /* a[0]*a[1].lo...hi.. */
 	sbcs	x15, x10, xzr           /* a[0]*a[2].lo...hi.. */
 	sbcs	x16, x11, x6            /* a[1]*a[2].lo...hi.. */
@@ -467,10 +467,10 @@ SYMBOL(p256_mul_small):
 	adcs	x11, x11, x14           /* c*a[3].lo.. */
 	cset	x12, cs                 /* %v29 */
 	adds	x13, x10, #1            /* c*a[0].lo.. */
-	mov	x14, #0xffffffff
+	mov	x14, #0xffffffff        /* 0xffffffff */
 	sbcs	x14, x8, x14            /* c*a[1].lo.. */
 	sbcs	x15, x9, xzr            /* c*a[2].lo.. */
-	mov	x16, #0xffffffff00000001
+	mov	x16, #0xffffffff00000001 /* 0xffffffff00000001 */
 	sbcs	x16, x11, x16           /* c*a[3].lo.. */
 	sbcs	xzr, x12, xzr
 	csel	x10, x10, x13, cc       /* %v36 */
@@ -503,19 +503,19 @@ SYMBOL(p256_add):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* b[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	adds	x8, x8, x10             /* a[0]..               return (a.value + b.value).reduce_once(P) */
 	adcs	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x2, #16]     /* b[3] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
 	adcs	x10, x10, x12           /* a[2].. */
 	adcs	x11, x11, x13           /* a[3].. */
 	cset	x12, cs                 /* %v16 */
 	adds	x13, x8, #1             /* a[0].. */
-	mov	x14, #0xffffffff
+	mov	x14, #0xffffffff        /* 0xffffffff */
 	sbcs	x14, x9, x14            /* a[1].. */
 	sbcs	x15, x10, xzr           /* a[2].. */
-	mov	x16, #0xffffffff00000001
+	mov	x16, #0xffffffff00000001 /* 0xffffffff00000001 */
 	sbcs	x16, x11, x16           /* a[3].. */
 	sbcs	xzr, x12, xzr
 	csel	x8, x8, x13, cc         /* %v23 */
@@ -548,11 +548,11 @@ SYMBOL(p256_sub):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* b[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	subs	x8, x8, x10             /* a[0]..               difference = a.value - b.value */
 	sbcs	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x2, #16]     /* b[3] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
 	sbcs	x10, x10, x12           /* a[2].. */
 	sbcs	x11, x11, x13           /* a[3].. */
 	csetm	x12, cc                 /* %v16 */
@@ -590,8 +590,8 @@ SYMBOL(p256_neg):
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
 	orr	x10, x8, x9             /* a[0]..               return pick(a.value.is_zero(), 0, P) - a.value */
-	orr	x10, x10, x11
-	orr	x10, x10, x12
+	orr	x10, x10, x11           /* a[0].. */
+	orr	x10, x10, x12           /* a[0].. */
 	cmp	x10, #1
 	csetm	x10, cs                 /* %v10 */
 	and	x13, x10, #0xffffffff   /* %v11 */
@@ -628,10 +628,10 @@ SYMBOL(p256_canon):
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	adds	x10, x8, #1             /* a[0]..               return a.value.reduce_once(P) */
-	mov	x11, #0xffffffff
+	mov	x11, #0xffffffff        /* 0xffffffff */
 	sbcs	x11, x9, x11            /* a[1].. */
 	sbcs	x14, x12, xzr           /* a[2].. */
-	mov	x15, #0xffffffff00000001
+	mov	x15, #0xffffffff00000001 /* 0xffffffff00000001 */
 	sbcs	x15, x13, x15           /* a[3].. */
 	csel	x8, x8, x10, cc         /* %v13 */
 	csel	x9, x9, x11, cc         /* %v14 */
@@ -668,8 +668,8 @@ SYMBOL(p256_to_mont):
 	.cfi_offset x20, -8
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	movz	x10, #3                 /* 3 */
-	mul	x11, x8, x10            /* a[0].lo              return reduced(a.value * (2**512 % P)) */
-	umulh	x12, x8, x10            /* a[0].hi */
+	mul	x11, x8, x10            /* 3*a[0].lo            return reduced(a.value * (2**512 % P)) */
+	umulh	x12, x8, x10            /* 3*a[0].hi */
 	movn	x13, #4, lsl #32        /* 0xfffffffbffffffff */
 	mul	x14, x8, x13            /* a[0].lo */
 	umulh	x15, x8, x13            /* a[0].hi */
@@ -681,8 +681,8 @@ SYMBOL(p256_to_mont):
 	movk	x6, #4, lsl #32         /* 0x4fffffffd */
 	mul	x5, x8, x6              /* a[0].lo */
 	umulh	x8, x8, x6              /* a[0].hi */
-	mul	x4, x9, x10             /* a[1].lo */
-	umulh	x3, x9, x10             /* a[1].hi */
+	mul	x4, x9, x10             /* 3*a[1].lo */
+	umulh	x3, x9, x10             /* 3*a[1].hi */
 	mul	x2, x9, x13             /* a[1].lo */
 	adds	x12, x14, x12           /* a[0].lo.. */
 	umulh	x14, x9, x13            /* a[1].hi */
@@ -697,9 +697,9 @@ SYMBOL(p256_to_mont):
 	adcs	x15, x15, x2            /* a[0].lo.. */
 	adcs	x17, x7, x17            /* a[0].lo.. */
 	ldp	x7, x4, [x1, #16]       /* x7=a[2] x4=a[3] */
-	mul	x2, x7, x10             /* a[2].lo */
+	mul	x2, x7, x10             /* 3*a[2].lo */
 	adcs	x8, x8, x19             /* a[0].hi.. */
-	umulh	x1, x7, x10             /* a[2].hi */
+	umulh	x1, x7, x10             /* 3*a[2].hi */
 	adc	x9, x9, xzr             /* a[1].hi.. */
 	adds	x15, x15, x3            /* a[0].lo.. */
 	mul	x3, x7, x13             /* a[2].lo */
@@ -714,9 +714,9 @@ SYMBOL(p256_to_mont):
 	adds	x15, x15, x2            /* a[0].lo.. */
 	adcs	x14, x14, x3            /* a[0].lo.. */
 	adcs	x8, x8, x17             /* a[0].hi.. */
-	mul	x17, x4, x10            /* a[3].lo */
+	mul	x17, x4, x10            /* 3*a[3].lo */
 	adcs	x9, x9, x20             /* a[1].hi.. */
-	umulh	x10, x4, x10            /* a[3].hi */
+	umulh	x10, x4, x10            /* 3*a[3].hi */
 	adc	x7, x7, xzr             /* a[2].hi.. */
 	adds	x14, x14, x1            /* a[0].lo.. */
 	mul	x3, x4, x13             /* a[3].lo */
@@ -731,13 +731,13 @@ SYMBOL(p256_to_mont):
 	umulh	x17, x4, x6             /* a[3].hi */
 	adcs	x8, x8, x3              /* a[0].hi.. */
 	adcs	x9, x9, x2              /* a[1].hi.. */
-	lsr	x6, x11, #32            /* a[0].lo.high         low = rest + ((q << 32) + (q * TOP << 128)) */
+	lsr	x6, x11, #32            /* (3*a[0].lo).high     low = rest + ((q << 32) + (q * TOP << 128)) */
 	adcs	x7, x7, x5              /* a[2].hi..            return reduced(a.value * (2**512 % P)) */
 	mov	x5, #0xffffffff00000001 /* 0xffffffff00000001 */
-	mul	x4, x11, x5             /* a[0].lo.lo           low = rest + ((q << 32) + (q * TOP << 128)) */
+	mul	x4, x11, x5             /* 3*a[0].lo.lo         low = rest + ((q << 32) + (q * TOP << 128)) */
 	adc	x17, x17, xzr           /* a[3].hi..            return reduced(a.value * (2**512 % P)) */
 	adds	x8, x8, x10             /* a[0].hi.. */
-	umulh	x10, x11, x5            /* a[0].lo.hi           low = rest + ((q << 32) + (q * TOP << 128)) */
+	umulh	x10, x11, x5            /* 3*a[0].lo.hi         low = rest + ((q << 32) + (q * TOP << 128)) */
 	adcs	x9, x9, x13             /* a[1].hi..            return reduced(a.value * (2**512 % P)) */
 	adcs	x13, x7, x16            /* a[2].hi.. */
 	adc	x16, x17, xzr           /* a[3].hi.. */
@@ -747,32 +747,32 @@ SYMBOL(p256_to_mont):
 	mul	x17, x11, x5            /* a[0].lo...lo */
 	umulh	x7, x11, x5             /* a[0].lo...hi */
 	adcs	x14, x14, x4            /* a[0].lo.. */
-	adc	x10, x10, xzr           /* a[0].lo.hi.. */
+	adc	x10, x10, xzr           /* 3*a[0].lo.hi.. */
 	adds	x11, x12, x11, lsl #32  /* a[0].lo.. */
 	adcs	x12, x14, x15           /* a[0].lo.. */
 	lsr	x14, x11, #32           /* (a[0].lo..).high */
 	mul	x15, x11, x5            /* a[0].lo...lo */
 	umulh	x6, x11, x5             /* a[0].lo...hi */
-	adcs	x10, x10, x17           /* a[0].lo.hi.. */
+	adcs	x10, x10, x17           /* 3*a[0].lo.hi.. */
 	adc	x17, x7, xzr            /* a[0].lo...hi.. */
 	adds	x11, x12, x11, lsl #32  /* a[0].lo.. */
-	adcs	x10, x10, x14           /* a[0].lo.hi.. */
+	adcs	x10, x10, x14           /* 3*a[0].lo.hi.. */
 	lsr	x12, x11, #32           /* (a[0].lo..).high */
 	mul	x14, x11, x5            /* a[0].lo...lo */
 	umulh	x7, x11, x5             /* a[0].lo...hi */
 	adcs	x15, x17, x15           /* a[0].lo...hi.. */
 	adc	x17, x6, xzr            /* a[0].lo...hi.. */
-	adds	x10, x10, x11, lsl #32  /* a[0].lo.hi.. */
+	adds	x10, x10, x11, lsl #32  /* 3*a[0].lo.hi.. */
 	adcs	x11, x15, x12           /* a[0].lo...hi.. */
 	adcs	x12, x17, x14           /* a[0].lo...hi.. */
 	adc	x14, x7, xzr            /* a[0].lo...hi.. */
-	adds	x8, x10, x8             /* a[0].lo.hi..         return (low + high).reduce_once(P) */
+	adds	x8, x10, x8             /* 3*a[0].lo.hi..       return (low + high).reduce_once(P) */
 	adcs	x9, x11, x9             /* a[0].lo...hi.. */
 	adcs	x10, x12, x13           /* a[0].lo...hi.. */
 	adcs	x11, x14, x16           /* a[0].lo...hi.. */
 	cset	x12, cs                 /* %v107 */
-	adds	x13, x8, #1             /* a[0].lo.hi.. */
-	mov	x14, #0xffffffff
+	adds	x13, x8, #1             /* 3*a[0].lo.hi.. */
+	mov	x14, #0xffffffff        /* 0xffffffff */
 	sbcs	x14, x9, x14            /* a[0].lo...hi.. */
 	sbcs	x15, x10, xzr           /* a[0].lo...hi.. */
 	sbcs	x16, x11, x5            /* a[0].lo...hi.. */
@@ -816,7 +816,7 @@ SYMBOL(p256_from_mont):
 	mul	x12, x8, x11            /* a[0].lo */
 	umulh	x13, x8, x11            /* a[0].hi */
 	adds	x8, x9, x8, lsl #32     /* a[1].. */
-	ldp	x9, x14, [x1, #16]      /* a[3] */
+	ldp	x9, x14, [x1, #16]      /* x9=a[2] x14=a[3] */
 	adcs	x9, x9, x10             /* a[2].. */
 	lsr	x10, x8, #32            /* (a[1]..).high */
 	mul	x15, x8, x11            /* a[1]...lo */
@@ -841,7 +841,7 @@ SYMBOL(p256_from_mont):
 	adcs	x9, x12, x10            /* a[1]...hi.. */
 	adcs	x10, x14, x13           /* a[2]...hi.. */
 	stp	x8, x9, [x0]            /*                      def from_mont(a: element) -> plain: */
-	adc	x8, x11, xzr            /*                      low = rest + ((q << 32) + (q * TOP << 128)) */
+	adc	x8, x11, xzr            /* a[3]...hi..          low = rest + ((q << 32) + (q * TOP << 128)) */
 	stp	x10, x8, [x0, #16]      /*                      def from_mont(a: element) -> plain: */
 	ret
 	.cfi_endproc
@@ -872,7 +872,7 @@ SYMBOL(p256_to_bytes):
 	mul	x12, x8, x11            /* a[0].lo */
 	umulh	x13, x8, x11            /* a[0].hi */
 	adds	x8, x9, x8, lsl #32     /* a[1].. */
-	ldp	x9, x14, [x1, #16]      /* a[3] */
+	ldp	x9, x14, [x1, #16]      /* x9=a[2] x14=a[3] */
 	adcs	x9, x9, x10             /* a[2].. */
 	lsr	x10, x8, #32            /* (a[1]..).high */
 	mul	x15, x8, x11            /* a[1]...lo */
@@ -901,7 +901,7 @@ SYMBOL(p256_to_bytes):
 	adc	x11, x11, xzr           /* a[3]...hi.. */
 	stp	x9, x8, [x0, #16]
 	rev	x8, x10                 /* %v38 */
-	rev	x9, x11
+	rev	x9, x11                 /* %v39 */
 	stp	x9, x8, [x0]
 	ret
 	.cfi_endproc
@@ -935,8 +935,8 @@ SYMBOL(p256_from_bytes):
 	stp	x21, x22, [sp, #16]     /* save */
 	.cfi_offset x21, -16
 	.cfi_offset x22, -8
-	ldp	x9, x8, [x1, #16]       /* s[2] */
-	ldp	x11, x10, [x1]          /* s[0] */
+	ldp	x9, x8, [x1, #16]       /* x9=s[2] x8=s[3] */
+	ldp	x11, x10, [x1]          /* x11=s[0] x10=s[1] */
 	rev	x8, x8                  /* s0                   def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
 	rev	x9, x9                  /* s1 */
 	rev	x10, x10                /* s2 */
@@ -1067,7 +1067,7 @@ SYMBOL(p256_from_bytes):
 	stp	x8, x9, [x0]            /*                      def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
 	cset	x8, cc                  /* %v126                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
 	stp	x10, x11, [x0, #16]     /*                      def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
-	movz	x9, #1
+	movz	x9, #1                  /* 1 */
 	sub	x0, x9, x8              /* %v127                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
@@ -1102,12 +1102,12 @@ SYMBOL(p256_select):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x3]          /* b[1] */
+	ldp	x10, x11, [x3]          /* x10=b[0] x11=b[1] */
 	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v13 */
 	csel	x9, x9, x11, cs         /* %v14 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x3, #16]     /* b[3] */
+	ldp	x12, x13, [x3, #16]     /* x12=b[2] x13=b[3] */
 	csel	x10, x10, x12, cs       /* %v15 */
 	csel	x11, x11, x13, cs       /* %v16 */
 	stp	x8, x9, [x0]
@@ -1139,110 +1139,110 @@ SYMBOL(p256_lookup):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1, #32]       /* x8=table[4] x9=table[5] */
-	ldp	x10, x11, [x1]          /* table[1] */
+	ldp	x10, x11, [x1]          /* x10=table[0] x11=table[1] */
 	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v68                 return pick(bit, a, b) */
 	csel	x9, x9, x11, cs         /* %v69 */
 	ldp	x10, x11, [x1, #48]     /* x10=table[6] x11=table[7] */
-	ldp	x12, x13, [x1, #16]     /* table[3] */
+	ldp	x12, x13, [x1, #16]     /* x12=table[2] x13=table[3] */
 	csel	x10, x10, x12, cs       /* %v70 */
 	csel	x11, x11, x13, cs       /* %v71 */
-	ldp	x12, x13, [x1, #64]     /* table[9] */
+	ldp	x12, x13, [x1, #64]     /* x12=table[8] x13=table[9] */
 	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v72                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v73 */
-	ldp	x12, x13, [x1, #80]     /* table[11] */
+	ldp	x12, x13, [x1, #80]     /* x12=table[10] x13=table[11] */
 	csel	x10, x12, x10, cs       /* %v74 */
 	csel	x11, x13, x11, cs       /* %v75 */
-	ldp	x12, x13, [x1, #96]     /* table[13] */
+	ldp	x12, x13, [x1, #96]     /* x12=table[12] x13=table[13] */
 	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v76                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v77 */
-	ldp	x12, x13, [x1, #112]    /* table[15] */
+	ldp	x12, x13, [x1, #112]    /* x12=table[14] x13=table[15] */
 	csel	x10, x12, x10, cs       /* %v78 */
 	csel	x11, x13, x11, cs       /* %v79 */
-	ldp	x12, x13, [x1, #128]    /* table[17] */
+	ldp	x12, x13, [x1, #128]    /* x12=table[16] x13=table[17] */
 	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v80                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v81 */
-	ldp	x12, x13, [x1, #144]    /* table[19] */
+	ldp	x12, x13, [x1, #144]    /* x12=table[18] x13=table[19] */
 	csel	x10, x12, x10, cs       /* %v82 */
 	csel	x11, x13, x11, cs       /* %v83 */
-	ldp	x12, x13, [x1, #160]    /* table[21] */
+	ldp	x12, x13, [x1, #160]    /* x12=table[20] x13=table[21] */
 	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v84                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v85 */
-	ldp	x12, x13, [x1, #176]    /* table[23] */
+	ldp	x12, x13, [x1, #176]    /* x12=table[22] x13=table[23] */
 	csel	x10, x12, x10, cs       /* %v86 */
 	csel	x11, x13, x11, cs       /* %v87 */
-	ldp	x12, x13, [x1, #192]    /* table[25] */
+	ldp	x12, x13, [x1, #192]    /* x12=table[24] x13=table[25] */
 	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v88                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v89 */
-	ldp	x12, x13, [x1, #208]    /* table[27] */
+	ldp	x12, x13, [x1, #208]    /* x12=table[26] x13=table[27] */
 	csel	x10, x12, x10, cs       /* %v90 */
 	csel	x11, x13, x11, cs       /* %v91 */
-	ldp	x12, x13, [x1, #224]    /* table[29] */
+	ldp	x12, x13, [x1, #224]    /* x12=table[28] x13=table[29] */
 	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v92                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v93 */
-	ldp	x12, x13, [x1, #240]    /* table[31] */
+	ldp	x12, x13, [x1, #240]    /* x12=table[30] x13=table[31] */
 	csel	x10, x12, x10, cs       /* %v94 */
 	csel	x11, x13, x11, cs       /* %v95 */
-	ldp	x12, x13, [x1, #256]    /* table[33] */
+	ldp	x12, x13, [x1, #256]    /* x12=table[32] x13=table[33] */
 	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v96                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v97 */
-	ldp	x12, x13, [x1, #272]    /* table[35] */
+	ldp	x12, x13, [x1, #272]    /* x12=table[34] x13=table[35] */
 	csel	x10, x12, x10, cs       /* %v98 */
 	csel	x11, x13, x11, cs       /* %v99 */
-	ldp	x12, x13, [x1, #288]    /* table[37] */
+	ldp	x12, x13, [x1, #288]    /* x12=table[36] x13=table[37] */
 	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v100                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v101 */
-	ldp	x12, x13, [x1, #304]    /* table[39] */
+	ldp	x12, x13, [x1, #304]    /* x12=table[38] x13=table[39] */
 	csel	x10, x12, x10, cs       /* %v102 */
 	csel	x11, x13, x11, cs       /* %v103 */
-	ldp	x12, x13, [x1, #320]    /* table[41] */
+	ldp	x12, x13, [x1, #320]    /* x12=table[40] x13=table[41] */
 	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v104                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v105 */
-	ldp	x12, x13, [x1, #336]    /* table[43] */
+	ldp	x12, x13, [x1, #336]    /* x12=table[42] x13=table[43] */
 	csel	x10, x12, x10, cs       /* %v106 */
 	csel	x11, x13, x11, cs       /* %v107 */
-	ldp	x12, x13, [x1, #352]    /* table[45] */
+	ldp	x12, x13, [x1, #352]    /* x12=table[44] x13=table[45] */
 	subs	xzr, x2, #11            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v108                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v109 */
-	ldp	x12, x13, [x1, #368]    /* table[47] */
+	ldp	x12, x13, [x1, #368]    /* x12=table[46] x13=table[47] */
 	csel	x10, x12, x10, cs       /* %v110 */
 	csel	x11, x13, x11, cs       /* %v111 */
-	ldp	x12, x13, [x1, #384]    /* table[49] */
+	ldp	x12, x13, [x1, #384]    /* x12=table[48] x13=table[49] */
 	subs	xzr, x2, #12            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v112                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v113 */
-	ldp	x12, x13, [x1, #400]    /* table[51] */
+	ldp	x12, x13, [x1, #400]    /* x12=table[50] x13=table[51] */
 	csel	x10, x12, x10, cs       /* %v114 */
 	csel	x11, x13, x11, cs       /* %v115 */
-	ldp	x12, x13, [x1, #416]    /* table[53] */
+	ldp	x12, x13, [x1, #416]    /* x12=table[52] x13=table[53] */
 	subs	xzr, x2, #13            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v116                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v117 */
-	ldp	x12, x13, [x1, #432]    /* table[55] */
+	ldp	x12, x13, [x1, #432]    /* x12=table[54] x13=table[55] */
 	csel	x10, x12, x10, cs       /* %v118 */
 	csel	x11, x13, x11, cs       /* %v119 */
-	ldp	x12, x13, [x1, #448]    /* table[57] */
+	ldp	x12, x13, [x1, #448]    /* x12=table[56] x13=table[57] */
 	subs	xzr, x2, #14            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v120                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v121 */
-	ldp	x12, x13, [x1, #464]    /* table[59] */
+	ldp	x12, x13, [x1, #464]    /* x12=table[58] x13=table[59] */
 	csel	x10, x12, x10, cs       /* %v122 */
 	csel	x11, x13, x11, cs       /* %v123 */
-	ldp	x12, x13, [x1, #480]    /* table[61] */
+	ldp	x12, x13, [x1, #480]    /* x12=table[60] x13=table[61] */
 	subs	xzr, x2, #15            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v124                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v125 */
-	ldp	x12, x13, [x1, #496]    /* table[63] */
+	ldp	x12, x13, [x1, #496]    /* x12=table[62] x13=table[63] */
 	csel	x10, x12, x10, cs       /* %v126 */
 	csel	x11, x13, x11, cs       /* %v127 */
 	stp	x8, x9, [x0]
@@ -1270,11 +1270,11 @@ SYMBOL(p256_lookup):
 SYMBOL(p256_is_zero):
 	.cfi_startproc
 	bti	c
-	ldp	x8, x9, [x0]            /* a[0] a[1] */
+	ldp	x8, x9, [x0]            /* x8=a[0] x9=a[1] */
 	orr	x8, x8, x9              /* a[0]..               return a.value.is_zero() */
-	ldp	x9, x10, [x0, #16]      /* a[3] */
-	orr	x8, x8, x9
-	orr	x8, x8, x10
+	ldp	x9, x10, [x0, #16]      /* x9=a[2] x10=a[3] */
+	orr	x8, x8, x9              /* a[0].. */
+	orr	x8, x8, x10             /* a[0].. */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v9 */
 	ret
@@ -1301,18 +1301,18 @@ SYMBOL(p256_equal):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x0]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x1]          /* b[1] */
+	ldp	x10, x11, [x1]          /* x10=b[0] x11=b[1] */
 	subs	x8, x8, x10             /* a[0]..               return (a.value - b.value).is_zero() */
 	sbcs	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x0, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x1, #16]     /* b[3] */
+	ldp	x12, x13, [x1, #16]     /* x12=b[2] x13=b[3] */
 	sbcs	x10, x10, x12           /* a[2].. */
 	orr	x8, x8, x9              /* a[0].. */
 	sbcs	x9, x11, x13            /* a[3].. */
 	orr	x8, x8, x10             /* a[0].. */
 	csetm	x10, cc                 /* %v15 */
-	orr	x8, x8, x9
-	orr	x8, x8, x10
+	orr	x8, x8, x9              /* a[0].. */
+	orr	x8, x8, x10             /* a[0].. */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v20 */
 	ret

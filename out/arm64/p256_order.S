@@ -693,7 +693,7 @@ SYMBOL(p256_order_mul_small):
 	movk	x15, #0x4319, lsl #48   /* 0x4319055258e8617b */
 	mul	x16, x12, x15           /* c*a[3].hi...lo */
 	umulh	x15, x12, x15           /* c*a[3].hi...hi */
-	mov	x17, #0xffffffff
+	mov	x17, #0xffffffff        /* 0xffffffff */
 	mul	x12, x12, x17           /* c*a[3].hi.. */
 	adds	x10, x10, x14           /* c*a[0].lo.. */
 	adcs	x8, x8, x16             /* c*a[1].lo.. */
@@ -707,15 +707,15 @@ SYMBOL(p256_order_mul_small):
 	movz	x13, #0x2551
 	movk	x13, #0xfc63, lsl #16
 	movk	x13, #0xcac2, lsl #32
-	movk	x13, #0xf3b9, lsl #48
+	movk	x13, #0xf3b9, lsl #48   /* 0xf3b9cac2fc632551 */
 	subs	x13, x10, x13           /* c*a[0].lo.. */
 	movz	x14, #0x9e84
 	movk	x14, #0xa717, lsl #16
 	movk	x14, #0xfaad, lsl #32
-	movk	x14, #0xbce6, lsl #48
+	movk	x14, #0xbce6, lsl #48   /* 0xbce6faada7179e84 */
 	sbcs	x14, x8, x14            /* c*a[1].lo.. */
 	adcs	x15, x9, xzr            /* c*a[2].lo.. */
-	mov	x16, #0xffffffff00000000
+	mov	x16, #0xffffffff00000000 /* 0xffffffff00000000 */
 	sbcs	x16, x11, x16           /* c*a[3].lo.. */
 	sbcs	xzr, x12, xzr
 	csel	x10, x10, x13, cc       /* %v44 */
@@ -748,26 +748,26 @@ SYMBOL(p256_order_add):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* b[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	adds	x8, x8, x10             /* a[0]..               return (a.value + b.value).reduce_once(N) */
 	adcs	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x2, #16]     /* b[3] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
 	adcs	x10, x10, x12           /* a[2].. */
 	adcs	x11, x11, x13           /* a[3].. */
 	cset	x12, cs                 /* %v16 */
 	movz	x13, #0x2551
 	movk	x13, #0xfc63, lsl #16
 	movk	x13, #0xcac2, lsl #32
-	movk	x13, #0xf3b9, lsl #48
+	movk	x13, #0xf3b9, lsl #48   /* 0xf3b9cac2fc632551 */
 	subs	x13, x8, x13            /* a[0].. */
 	movz	x14, #0x9e84
 	movk	x14, #0xa717, lsl #16
 	movk	x14, #0xfaad, lsl #32
-	movk	x14, #0xbce6, lsl #48
+	movk	x14, #0xbce6, lsl #48   /* 0xbce6faada7179e84 */
 	sbcs	x14, x9, x14            /* a[1].. */
 	adcs	x15, x10, xzr           /* a[2].. */
-	mov	x16, #0xffffffff00000000
+	mov	x16, #0xffffffff00000000 /* 0xffffffff00000000 */
 	sbcs	x16, x11, x16           /* a[3].. */
 	sbcs	xzr, x12, xzr
 	csel	x8, x8, x13, cc         /* %v24 */
@@ -800,23 +800,23 @@ SYMBOL(p256_order_sub):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* b[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	subs	x8, x8, x10             /* a[0]..               difference = a.value - b.value */
 	sbcs	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x2, #16]     /* b[3] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
 	sbcs	x10, x10, x12           /* a[2].. */
 	sbcs	x11, x11, x13           /* a[3].. */
 	csetm	x12, cc                 /* %v16 */
 	movz	x13, #0x2551
 	movk	x13, #0xfc63, lsl #16
 	movk	x13, #0xcac2, lsl #32
-	movk	x13, #0xf3b9, lsl #48
+	movk	x13, #0xf3b9, lsl #48   /* 0xf3b9cac2fc632551 */
 	and	x13, x12, x13           /* %v17                 return difference + pick(difference.at_least(0), 0, N) */
 	movz	x14, #0x9e84
 	movk	x14, #0xa717, lsl #16
 	movk	x14, #0xfaad, lsl #32
-	movk	x14, #0xbce6, lsl #48
+	movk	x14, #0xbce6, lsl #48   /* 0xbce6faada7179e84 */
 	and	x14, x12, x14           /* %v19 */
 	and	x15, x12, #0xffffffff00000000 /* %v21 */
 	adds	x8, x8, x13             /* a[0].. */
@@ -851,19 +851,19 @@ SYMBOL(p256_order_neg):
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
 	orr	x10, x8, x9             /* a[0]..               return pick(a.value.is_zero(), 0, N) - a.value */
-	orr	x10, x10, x11
-	orr	x10, x10, x12
+	orr	x10, x10, x11           /* a[0].. */
+	orr	x10, x10, x12           /* a[0].. */
 	cmp	x10, #1
 	csetm	x10, cs                 /* %v10 */
 	movz	x13, #0x2551
 	movk	x13, #0xfc63, lsl #16
 	movk	x13, #0xcac2, lsl #32
-	movk	x13, #0xf3b9, lsl #48
+	movk	x13, #0xf3b9, lsl #48   /* 0xf3b9cac2fc632551 */
 	and	x13, x10, x13           /* %v11 */
 	movz	x14, #0x9e84
 	movk	x14, #0xa717, lsl #16
 	movk	x14, #0xfaad, lsl #32
-	movk	x14, #0xbce6, lsl #48
+	movk	x14, #0xbce6, lsl #48   /* 0xbce6faada7179e84 */
 	and	x14, x10, x14           /* %v13 */
 	and	x15, x10, #0xffffffff00000000 /* %v15 */
 	subs	x8, x13, x8             /* a[0].. */
@@ -900,15 +900,15 @@ SYMBOL(p256_order_canon):
 	movz	x10, #0x2551
 	movk	x10, #0xfc63, lsl #16
 	movk	x10, #0xcac2, lsl #32
-	movk	x10, #0xf3b9, lsl #48
+	movk	x10, #0xf3b9, lsl #48   /* 0xf3b9cac2fc632551 */
 	subs	x10, x8, x10            /* a[0]..               return a.value.reduce_once(N) */
 	movz	x11, #0x9e84
 	movk	x11, #0xa717, lsl #16
 	movk	x11, #0xfaad, lsl #32
-	movk	x11, #0xbce6, lsl #48
+	movk	x11, #0xbce6, lsl #48   /* 0xbce6faada7179e84 */
 	sbcs	x11, x9, x11            /* a[1].. */
 	adcs	x14, x12, xzr           /* a[2].. */
-	mov	x15, #0xffffffff00000000
+	mov	x15, #0xffffffff00000000 /* 0xffffffff00000000 */
 	sbcs	x15, x13, x15           /* a[3].. */
 	csel	x8, x8, x10, cc         /* %v14 */
 	csel	x9, x9, x11, cc         /* %v15 */
@@ -1051,7 +1051,7 @@ SYMBOL(p256_order_to_mont):
 	movk	x21, #0x7d74, lsl #16
 	movk	x21, #0x4408, lsl #32
 	movk	x21, #0x48c9, lsl #48   /* 0x48c944087d74d2e4 */
-	madd	x5, x11, x21, x5        /*                      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	madd	x5, x11, x21, x5        /* a[0].lo.lo..         q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	madd	x5, x12, x6, x5         /* a[0].lo.lo.. */
 	cmp	x11, #1                 /*                      low = (low + q * N).divide_exact(2**128) */
 	mov	x11, #0xffffffff00000000 /* 0xffffffff00000000 */
@@ -1195,7 +1195,7 @@ SYMBOL(p256_order_from_mont):
 	umulh	x11, x11, x4            /* a[0].lo.hi */
 	adcs	x16, x9, x16            /* a[1].. */
 	madd	x8, x9, x10, x8         /* a[0].lo..            q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	ldp	x9, x2, [x1, #16]       /* a[3] */
+	ldp	x9, x2, [x1, #16]       /* x9=a[2] x2=a[3] */
 	adcs	x9, x9, x6              /* a[2]..               low = (low + q * N).divide_exact(2**128) */
 	adcs	x6, x2, x3              /* a[3].. */
 	adc	x11, x11, xzr           /* a[0].lo.hi.. */
@@ -1255,7 +1255,7 @@ SYMBOL(p256_order_from_mont):
 	adcs	x8, x8, x15             /* a[0].lo...hi.. */
 	adcs	x11, x11, x17           /* a[2]...lo.hi.. */
 	stp	x10, x8, [x0]           /*                      def from_mont(a: element) -> plain: */
-	adc	x8, x9, xzr             /*                      low = (low + q * N).divide_exact(2**128) */
+	adc	x8, x9, xzr             /* a[2]...lo...hi..     low = (low + q * N).divide_exact(2**128) */
 	stp	x11, x8, [x0, #16]      /*                      def from_mont(a: element) -> plain: */
 	ret
 	.cfi_endproc
@@ -1312,7 +1312,7 @@ SYMBOL(p256_order_to_bytes):
 	umulh	x11, x11, x4            /* a[0].lo.hi */
 	adcs	x16, x9, x16            /* a[1].. */
 	madd	x8, x9, x10, x8         /* a[0].lo..            q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	ldp	x9, x2, [x1, #16]       /* a[3] */
+	ldp	x9, x2, [x1, #16]       /* x9=a[2] x2=a[3] */
 	adcs	x9, x9, x6              /* a[2]..               low = (low + q * N).divide_exact(2**128) */
 	adcs	x6, x2, x3              /* a[3].. */
 	adc	x11, x11, xzr           /* a[0].lo.hi.. */
@@ -1376,7 +1376,7 @@ SYMBOL(p256_order_to_bytes):
 	adc	x9, x9, xzr             /* a[2]...lo...hi.. */
 	stp	x8, x10, [x0, #16]
 	rev	x8, x11                 /* %v83 */
-	rev	x9, x9
+	rev	x9, x9                  /* %v84 */
 	stp	x9, x8, [x0]
 	ret
 	.cfi_endproc
@@ -1413,8 +1413,8 @@ SYMBOL(p256_order_from_bytes):
 	stp	x23, x24, [sp, #32]     /* save */
 	.cfi_offset x23, -16
 	.cfi_offset x24, -8
-	ldp	x9, x8, [x1, #16]       /* s[2] */
-	ldp	x11, x10, [x1]          /* s[0] */
+	ldp	x9, x8, [x1, #16]       /* x9=s[2] x8=s[3] */
+	ldp	x11, x10, [x1]          /* x11=s[0] x10=s[1] */
 	rev	x8, x8                  /* s0                   def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
 	rev	x9, x9                  /* s1 */
 	rev	x10, x10                /* s2 */
@@ -1615,7 +1615,7 @@ SYMBOL(p256_order_from_bytes):
 	stp	x8, x9, [x0]            /*                      def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
 	cset	x8, cc                  /* %v170                return reduced(pick(beyond, 0, s.value) * (2**512 % N)), 1 - beyond */
 	stp	x10, x11, [x0, #16]     /*                      def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
-	movz	x9, #1
+	movz	x9, #1                  /* 1 */
 	sub	x0, x9, x8              /* %v171                return reduced(pick(beyond, 0, s.value) * (2**512 % N)), 1 - beyond */
 	ldp	x23, x24, [sp, #32]     /* restore */
 	.cfi_restore x23
@@ -1653,12 +1653,12 @@ SYMBOL(p256_order_select):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x3]          /* b[1] */
+	ldp	x10, x11, [x3]          /* x10=b[0] x11=b[1] */
 	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v13 */
 	csel	x9, x9, x11, cs         /* %v14 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x3, #16]     /* b[3] */
+	ldp	x12, x13, [x3, #16]     /* x12=b[2] x13=b[3] */
 	csel	x10, x10, x12, cs       /* %v15 */
 	csel	x11, x11, x13, cs       /* %v16 */
 	stp	x8, x9, [x0]
@@ -1690,110 +1690,110 @@ SYMBOL(p256_order_lookup):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1, #32]       /* x8=table[4] x9=table[5] */
-	ldp	x10, x11, [x1]          /* table[1] */
+	ldp	x10, x11, [x1]          /* x10=table[0] x11=table[1] */
 	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v68                 return pick(bit, a, b) */
 	csel	x9, x9, x11, cs         /* %v69 */
 	ldp	x10, x11, [x1, #48]     /* x10=table[6] x11=table[7] */
-	ldp	x12, x13, [x1, #16]     /* table[3] */
+	ldp	x12, x13, [x1, #16]     /* x12=table[2] x13=table[3] */
 	csel	x10, x10, x12, cs       /* %v70 */
 	csel	x11, x11, x13, cs       /* %v71 */
-	ldp	x12, x13, [x1, #64]     /* table[9] */
+	ldp	x12, x13, [x1, #64]     /* x12=table[8] x13=table[9] */
 	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v72                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v73 */
-	ldp	x12, x13, [x1, #80]     /* table[11] */
+	ldp	x12, x13, [x1, #80]     /* x12=table[10] x13=table[11] */
 	csel	x10, x12, x10, cs       /* %v74 */
 	csel	x11, x13, x11, cs       /* %v75 */
-	ldp	x12, x13, [x1, #96]     /* table[13] */
+	ldp	x12, x13, [x1, #96]     /* x12=table[12] x13=table[13] */
 	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v76                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v77 */
-	ldp	x12, x13, [x1, #112]    /* table[15] */
+	ldp	x12, x13, [x1, #112]    /* x12=table[14] x13=table[15] */
 	csel	x10, x12, x10, cs       /* %v78 */
 	csel	x11, x13, x11, cs       /* %v79 */
-	ldp	x12, x13, [x1, #128]    /* table[17] */
+	ldp	x12, x13, [x1, #128]    /* x12=table[16] x13=table[17] */
 	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v80                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v81 */
-	ldp	x12, x13, [x1, #144]    /* table[19] */
+	ldp	x12, x13, [x1, #144]    /* x12=table[18] x13=table[19] */
 	csel	x10, x12, x10, cs       /* %v82 */
 	csel	x11, x13, x11, cs       /* %v83 */
-	ldp	x12, x13, [x1, #160]    /* table[21] */
+	ldp	x12, x13, [x1, #160]    /* x12=table[20] x13=table[21] */
 	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v84                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v85 */
-	ldp	x12, x13, [x1, #176]    /* table[23] */
+	ldp	x12, x13, [x1, #176]    /* x12=table[22] x13=table[23] */
 	csel	x10, x12, x10, cs       /* %v86 */
 	csel	x11, x13, x11, cs       /* %v87 */
-	ldp	x12, x13, [x1, #192]    /* table[25] */
+	ldp	x12, x13, [x1, #192]    /* x12=table[24] x13=table[25] */
 	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v88                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v89 */
-	ldp	x12, x13, [x1, #208]    /* table[27] */
+	ldp	x12, x13, [x1, #208]    /* x12=table[26] x13=table[27] */
 	csel	x10, x12, x10, cs       /* %v90 */
 	csel	x11, x13, x11, cs       /* %v91 */
-	ldp	x12, x13, [x1, #224]    /* table[29] */
+	ldp	x12, x13, [x1, #224]    /* x12=table[28] x13=table[29] */
 	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v92                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v93 */
-	ldp	x12, x13, [x1, #240]    /* table[31] */
+	ldp	x12, x13, [x1, #240]    /* x12=table[30] x13=table[31] */
 	csel	x10, x12, x10, cs       /* %v94 */
 	csel	x11, x13, x11, cs       /* %v95 */
-	ldp	x12, x13, [x1, #256]    /* table[33] */
+	ldp	x12, x13, [x1, #256]    /* x12=table[32] x13=table[33] */
 	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v96                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v97 */
-	ldp	x12, x13, [x1, #272]    /* table[35] */
+	ldp	x12, x13, [x1, #272]    /* x12=table[34] x13=table[35] */
 	csel	x10, x12, x10, cs       /* %v98 */
 	csel	x11, x13, x11, cs       /* %v99 */
-	ldp	x12, x13, [x1, #288]    /* table[37] */
+	ldp	x12, x13, [x1, #288]    /* x12=table[36] x13=table[37] */
 	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v100                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v101 */
-	ldp	x12, x13, [x1, #304]    /* table[39] */
+	ldp	x12, x13, [x1, #304]    /* x12=table[38] x13=table[39] */
 	csel	x10, x12, x10, cs       /* %v102 */
 	csel	x11, x13, x11, cs       /* %v103 */
-	ldp	x12, x13, [x1, #320]    /* table[41] */
+	ldp	x12, x13, [x1, #320]    /* x12=table[40] x13=table[41] */
 	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v104                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v105 */
-	ldp	x12, x13, [x1, #336]    /* table[43] */
+	ldp	x12, x13, [x1, #336]    /* x12=table[42] x13=table[43] */
 	csel	x10, x12, x10, cs       /* %v106 */
 	csel	x11, x13, x11, cs       /* %v107 */
-	ldp	x12, x13, [x1, #352]    /* table[45] */
+	ldp	x12, x13, [x1, #352]    /* x12=table[44] x13=table[45] */
 	subs	xzr, x2, #11            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v108                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v109 */
-	ldp	x12, x13, [x1, #368]    /* table[47] */
+	ldp	x12, x13, [x1, #368]    /* x12=table[46] x13=table[47] */
 	csel	x10, x12, x10, cs       /* %v110 */
 	csel	x11, x13, x11, cs       /* %v111 */
-	ldp	x12, x13, [x1, #384]    /* table[49] */
+	ldp	x12, x13, [x1, #384]    /* x12=table[48] x13=table[49] */
 	subs	xzr, x2, #12            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v112                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v113 */
-	ldp	x12, x13, [x1, #400]    /* table[51] */
+	ldp	x12, x13, [x1, #400]    /* x12=table[50] x13=table[51] */
 	csel	x10, x12, x10, cs       /* %v114 */
 	csel	x11, x13, x11, cs       /* %v115 */
-	ldp	x12, x13, [x1, #416]    /* table[53] */
+	ldp	x12, x13, [x1, #416]    /* x12=table[52] x13=table[53] */
 	subs	xzr, x2, #13            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v116                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v117 */
-	ldp	x12, x13, [x1, #432]    /* table[55] */
+	ldp	x12, x13, [x1, #432]    /* x12=table[54] x13=table[55] */
 	csel	x10, x12, x10, cs       /* %v118 */
 	csel	x11, x13, x11, cs       /* %v119 */
-	ldp	x12, x13, [x1, #448]    /* table[57] */
+	ldp	x12, x13, [x1, #448]    /* x12=table[56] x13=table[57] */
 	subs	xzr, x2, #14            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v120                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v121 */
-	ldp	x12, x13, [x1, #464]    /* table[59] */
+	ldp	x12, x13, [x1, #464]    /* x12=table[58] x13=table[59] */
 	csel	x10, x12, x10, cs       /* %v122 */
 	csel	x11, x13, x11, cs       /* %v123 */
-	ldp	x12, x13, [x1, #480]    /* table[61] */
+	ldp	x12, x13, [x1, #480]    /* x12=table[60] x13=table[61] */
 	subs	xzr, x2, #15            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v124                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v125 */
-	ldp	x12, x13, [x1, #496]    /* table[63] */
+	ldp	x12, x13, [x1, #496]    /* x12=table[62] x13=table[63] */
 	csel	x10, x12, x10, cs       /* %v126 */
 	csel	x11, x13, x11, cs       /* %v127 */
 	stp	x8, x9, [x0]
@@ -1821,11 +1821,11 @@ SYMBOL(p256_order_lookup):
 SYMBOL(p256_order_is_zero):
 	.cfi_startproc
 	bti	c
-	ldp	x8, x9, [x0]            /* a[0] a[1] */
+	ldp	x8, x9, [x0]            /* x8=a[0] x9=a[1] */
 	orr	x8, x8, x9              /* a[0]..               return a.value.is_zero() */
-	ldp	x9, x10, [x0, #16]      /* a[3] */
-	orr	x8, x8, x9
-	orr	x8, x8, x10
+	ldp	x9, x10, [x0, #16]      /* x9=a[2] x10=a[3] */
+	orr	x8, x8, x9              /* a[0].. */
+	orr	x8, x8, x10             /* a[0].. */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v9 */
 	ret
@@ -1852,18 +1852,18 @@ SYMBOL(p256_order_equal):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x0]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x1]          /* b[1] */
+	ldp	x10, x11, [x1]          /* x10=b[0] x11=b[1] */
 	subs	x8, x8, x10             /* a[0]..               return (a.value - b.value).is_zero() */
 	sbcs	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x0, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x1, #16]     /* b[3] */
+	ldp	x12, x13, [x1, #16]     /* x12=b[2] x13=b[3] */
 	sbcs	x10, x10, x12           /* a[2].. */
 	orr	x8, x8, x9              /* a[0].. */
 	sbcs	x9, x11, x13            /* a[3].. */
 	orr	x8, x8, x10             /* a[0].. */
 	csetm	x10, cc                 /* %v15 */
-	orr	x8, x8, x9
-	orr	x8, x8, x10
+	orr	x8, x8, x9              /* a[0].. */
+	orr	x8, x8, x10             /* a[0].. */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v20 */
 	ret

@@ -115,9 +115,9 @@ SYMBOL(p384_mul):
 	adcs	x4, x4, x22             /* a[0]*b[4].lo.. */
 	umulh	x22, x9, x3             /* a[1]*b[4].hi */
 	adcs	x2, x2, x20             /* a[0]*b[5].lo.. */
-	mul	x20, x9, x19
+	mul	x20, x9, x19            /* a[1]*b[5].lo */
 	adcs	x8, x8, x20             /* a[0]*b[5].hi.. */
-	umulh	x9, x9, x19
+	umulh	x9, x9, x19             /* a[1]*b[5].hi */
 	adc	x9, x9, xzr             /* a[1]*b[5].hi.. */
 	adds	x14, x15, x14           /* a[0]*b[2].lo.. */
 	ldp	x15, x20, [x1, #16]     /* x15=a[2] x20=a[3] */
@@ -141,9 +141,9 @@ SYMBOL(p384_mul):
 	adcs	x7, x7, x23             /* a[0]*b[5].lo.. */
 	umulh	x23, x15, x3            /* a[2]*b[4].hi */
 	adcs	x8, x8, x22             /* a[0]*b[5].hi.. */
-	mul	x22, x15, x19
+	mul	x22, x15, x19           /* a[2]*b[5].lo */
 	adcs	x9, x9, x22             /* a[1]*b[5].hi.. */
-	umulh	x15, x15, x19
+	umulh	x15, x15, x19           /* a[2]*b[5].hi */
 	adc	x15, x15, xzr           /* a[2]*b[5].hi.. */
 	adds	x6, x6, x5              /* a[0]*b[3].lo.. */
 	mul	x5, x20, x10            /* a[3]*b[0].lo */
@@ -166,9 +166,9 @@ SYMBOL(p384_mul):
 	adcs	x8, x8, x5              /* a[0]*b[5].hi.. */
 	umulh	x5, x20, x3             /* a[3]*b[4].hi */
 	adcs	x9, x9, x23             /* a[1]*b[5].hi.. */
-	mul	x23, x20, x19
+	mul	x23, x20, x19           /* a[3]*b[5].lo */
 	adcs	x15, x15, x23           /* a[2]*b[5].hi.. */
-	umulh	x20, x20, x19
+	umulh	x20, x20, x19           /* a[3]*b[5].hi */
 	adc	x20, x20, xzr           /* a[3]*b[5].hi.. */
 	adds	x4, x4, x2              /* a[0]*b[4].lo.. */
 	adcs	x7, x7, x22             /* a[0]*b[5].lo.. */
@@ -192,9 +192,9 @@ SYMBOL(p384_mul):
 	adcs	x9, x9, x23             /* a[1]*b[5].hi.. */
 	umulh	x23, x2, x3             /* a[4]*b[4].hi */
 	adcs	x15, x15, x24           /* a[2]*b[5].hi.. */
-	mul	x24, x2, x19
+	mul	x24, x2, x19            /* a[4]*b[5].lo */
 	adcs	x20, x20, x24           /* a[3]*b[5].hi.. */
-	umulh	x2, x2, x19
+	umulh	x2, x2, x19             /* a[4]*b[5].hi */
 	adc	x2, x2, xzr             /* a[4]*b[5].hi.. */
 	adds	x7, x7, x1              /* a[0]*b[5].lo.. */
 	adcs	x8, x8, x21             /* a[0]*b[5].hi.. */
@@ -300,11 +300,11 @@ SYMBOL(p384_mul):
 	adcs	x12, x6, x16            /* a[0]*b[4].lo.. */
 	adcs	x13, x13, x17           /* a[0]*b[5].lo.. */
 	cset	x14, cs                 /* %v225 */
-	mov	x15, #0xffffffff
+	mov	x15, #0xffffffff        /* 0xffffffff */
 	subs	x15, x8, x15            /* a[0]*b[0].lo.. */
-	mov	x16, #0xffffffff00000000
+	mov	x16, #0xffffffff00000000 /* 0xffffffff00000000 */
 	sbcs	x16, x9, x16            /* a[0]*b[1].lo.. */
-	movn	x17, #1
+	movn	x17, #1                 /* 0xfffffffffffffffe */
 	sbcs	x17, x10, x17           /* a[0]*b[2].lo.. */
 	adcs	x7, x11, xzr            /* a[0]*b[3].lo.. */
 	adcs	x6, x12, xzr            /* a[0]*b[4].lo.. */
@@ -524,11 +524,11 @@ SYMBOL(p384_sqr):
 	adcs	x13, x6, x7             /* a[1]*a[3].lo.. */
 	adcs	x8, x8, x17             /* a[2]*a[3].lo.. */
 	cset	x14, cs                 /* %v163 */
-	mov	x15, #0xffffffff
+	mov	x15, #0xffffffff        /* 0xffffffff */
 	subs	x15, x11, x15           /* a[0]*a[0].lo.. */
-	mov	x16, #0xffffffff00000000
+	mov	x16, #0xffffffff00000000 /* 0xffffffff00000000 */
 	sbcs	x16, x9, x16            /* a[0]*a[1].lo.. */
-	movn	x17, #1
+	movn	x17, #1                 /* 0xfffffffffffffffe */
 	sbcs	x17, x10, x17           /* a[0]*a[2].lo.. */
 	adcs	x7, x12, xzr            /* a[1]*a[2].lo.. */
 	adcs	x6, x13, xzr            /* a[1]*a[3].lo.. */
@@ -846,11 +846,11 @@ SYMBOL(p384_mul_small):
 	adcs	x12, x12, xzr           /* c*a[4].lo.. */
 	adcs	x13, x13, xzr           /* c*a[5].lo.. */
 	cset	x14, cs                 /* %v41 */
-	mov	x15, #0xffffffff
+	mov	x15, #0xffffffff        /* 0xffffffff */
 	subs	x15, x10, x15           /* c*a[0].lo.. */
-	mov	x16, #0xffffffff00000000
+	mov	x16, #0xffffffff00000000 /* 0xffffffff00000000 */
 	sbcs	x16, x8, x16            /* c*a[1].lo.. */
-	movn	x17, #1
+	movn	x17, #1                 /* 0xfffffffffffffffe */
 	sbcs	x17, x9, x17            /* c*a[2].lo.. */
 	adcs	x7, x11, xzr            /* c*a[3].lo.. */
 	adcs	x6, x12, xzr            /* c*a[4].lo.. */
@@ -889,23 +889,23 @@ SYMBOL(p384_add):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* b[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	adds	x8, x8, x10             /* a[0]..               return (a.value + b.value).reduce_once(P) */
 	adcs	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x2, #16]     /* b[3] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
 	adcs	x10, x10, x12           /* a[2].. */
 	adcs	x11, x11, x13           /* a[3].. */
 	ldp	x12, x13, [x1, #32]     /* x12=a[4] x13=a[5] */
-	ldp	x14, x15, [x2, #32]     /* b[5] */
+	ldp	x14, x15, [x2, #32]     /* x14=b[4] x15=b[5] */
 	adcs	x12, x12, x14           /* a[4].. */
 	adcs	x13, x13, x15           /* a[5].. */
 	cset	x14, cs                 /* %v22 */
-	mov	x15, #0xffffffff
+	mov	x15, #0xffffffff        /* 0xffffffff */
 	subs	x15, x8, x15            /* a[0].. */
-	mov	x16, #0xffffffff00000000
+	mov	x16, #0xffffffff00000000 /* 0xffffffff00000000 */
 	sbcs	x16, x9, x16            /* a[1].. */
-	movn	x17, #1
+	movn	x17, #1                 /* 0xfffffffffffffffe */
 	sbcs	x17, x10, x17           /* a[2].. */
 	adcs	x7, x11, xzr            /* a[3].. */
 	adcs	x6, x12, xzr            /* a[4].. */
@@ -944,15 +944,15 @@ SYMBOL(p384_sub):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* b[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	subs	x8, x8, x10             /* a[0]..               difference = a.value - b.value */
 	sbcs	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x2, #16]     /* b[3] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
 	sbcs	x10, x10, x12           /* a[2].. */
 	sbcs	x11, x11, x13           /* a[3].. */
 	ldp	x12, x13, [x1, #32]     /* x12=a[4] x13=a[5] */
-	ldp	x14, x15, [x2, #32]     /* b[5] */
+	ldp	x14, x15, [x2, #32]     /* x14=b[4] x15=b[5] */
 	sbcs	x12, x12, x14           /* a[4].. */
 	sbcs	x13, x13, x15           /* a[5].. */
 	csetm	x14, cc                 /* %v22 */
@@ -995,10 +995,10 @@ SYMBOL(p384_neg):
 	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
 	ldp	x13, x14, [x1, #32]     /* x13=a[4] x14=a[5] */
 	orr	x10, x8, x9             /* a[0]..               return pick(a.value.is_zero(), 0, P) - a.value */
-	orr	x10, x10, x11
+	orr	x10, x10, x11           /* a[0].. */
 	orr	x10, x10, x12           /* a[0].. */
-	orr	x10, x10, x13
-	orr	x10, x10, x14
+	orr	x10, x10, x13           /* a[0].. */
+	orr	x10, x10, x14           /* a[0].. */
 	cmp	x10, #1
 	csetm	x10, cs                 /* %v14 */
 	and	x15, x10, #0xffffffff   /* %v15 */
@@ -1039,11 +1039,11 @@ SYMBOL(p384_canon):
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	ldp	x16, x17, [x1, #32]     /* x16=a[4] x17=a[5] */
-	mov	x10, #0xffffffff
+	mov	x10, #0xffffffff        /* 0xffffffff */
 	subs	x10, x8, x10            /* a[0]..               return a.value.reduce_once(P) */
-	mov	x11, #0xffffffff00000000
+	mov	x11, #0xffffffff00000000 /* 0xffffffff00000000 */
 	sbcs	x11, x9, x11            /* a[1].. */
-	movn	x14, #1
+	movn	x14, #1                 /* 0xfffffffffffffffe */
 	sbcs	x14, x12, x14           /* a[2].. */
 	adcs	x15, x13, xzr           /* a[3].. */
 	adcs	x7, x16, xzr            /* a[4].. */
@@ -1149,21 +1149,21 @@ SYMBOL(p384_to_mont):
 	mul	x25, x8, x0             /* a[0].lo */
 	umulh	x8, x8, x0              /* a[0].hi */
 	adds	x14, x14, x25           /* a[2].lo.. */
-	mul	x25, x9, x0
+	mul	x25, x9, x0             /* a[1].lo */
 	adcs	x7, x7, x25             /* a[3].lo.. */
 	umulh	x25, x9, x0             /* a[1].hi */
-	mul	x9, x15, x0
+	mul	x9, x15, x0             /* a[2].lo */
 	adcs	x9, x5, x9              /* a[4].lo.. */
 	umulh	x5, x15, x0             /* a[2].hi */
-	mul	x15, x16, x0
+	mul	x15, x16, x0            /* a[3].lo */
 	adcs	x15, x19, x15           /* a[5].lo.. */
 	umulh	x19, x16, x0            /* a[3].hi */
-	mul	x16, x4, x0
+	mul	x16, x4, x0             /* a[4].lo */
 	adcs	x10, x10, x16           /* a[5].hi.. */
 	umulh	x16, x4, x0             /* a[4].hi */
-	mul	x4, x3, x0
+	mul	x4, x3, x0              /* a[5].lo */
 	adcs	x4, x28, x4             /* a[5].high.. */
-	umulh	x0, x3, x0
+	umulh	x0, x3, x0              /* a[5].hi */
 	adc	x0, x0, xzr             /* a[5].hi.. */
 	adds	x8, x7, x8              /* a[3].lo.. */
 	adcs	x9, x9, x25             /* a[4].lo.. */
@@ -1174,7 +1174,7 @@ SYMBOL(p384_to_mont):
 	adds	x8, x8, x21             /* a[3].lo.. */
 	adcs	x9, x9, x13             /* a[4].lo.. */
 	adcs	x13, x15, x6            /* a[5].lo.. */
-	ldr	x6, [sp, #88]           /* reload a[4].high */
+	ldr	x6, [sp, #88]           /* a[4].high */
 	adcs	x10, x10, x20           /* a[5].hi.. */
 	adcs	x15, x16, x24           /* a[5].high.. */
 	adcs	x16, x7, x26            /* a[5].hi.. */
@@ -1185,11 +1185,11 @@ SYMBOL(p384_to_mont):
 	extr	x17, x12, x11, #32      /* a[0].lo.high         q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	adcs	x15, x15, x23           /* a[5].high..          return reduced(a.value * (2**768 % P)) */
 	adcs	x16, x16, x6            /* a[5].hi.. */
-	ldp	x6, x5, [x1]            /* a[1] */
+	ldp	x6, x5, [x1]            /* x6=a[0] x5=a[1] */
 	adc	x7, x7, xzr             /* a[5].high.. */
 	adds	x9, x9, x6              /* a[4].lo.. */
 	adcs	x13, x13, x5            /* a[5].lo.. */
-	ldp	x6, x5, [x1, #16]       /* a[3] */
+	ldp	x6, x5, [x1, #16]       /* x6=a[2] x5=a[3] */
 	adcs	x10, x10, x6            /* a[5].hi.. */
 	ldr	x6, [x1, #32]           /* a[4] */
 	adcs	x15, x15, x5            /* a[5].high.. */
@@ -1268,11 +1268,11 @@ SYMBOL(p384_to_mont):
 	adcs	x13, x14, x6            /* a[4].lo.. */
 	adcs	x9, x9, xzr             /* a[5].lo.. */
 	cset	x14, cs                 /* %v165 */
-	mov	x15, #0xffffffff
+	mov	x15, #0xffffffff        /* 0xffffffff */
 	subs	x15, x10, x15           /* a[0].lo.. */
-	mov	x16, #0xffffffff00000000
+	mov	x16, #0xffffffff00000000 /* 0xffffffff00000000 */
 	sbcs	x16, x11, x16           /* a[1].lo.. */
-	movn	x17, #1
+	movn	x17, #1                 /* 0xfffffffffffffffe */
 	sbcs	x17, x12, x17           /* a[2].lo.. */
 	adcs	x7, x8, xzr             /* a[3].lo.. */
 	adcs	x6, x13, xzr            /* a[4].lo.. */
@@ -1331,7 +1331,7 @@ SYMBOL(p384_from_mont):
 	extr	x10, x8, x9, #32        /* a[0].high            q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	adds	x11, x9, x9, lsl #32    /* a[0].. */
 	lsl	x12, x11, #32           /* a[0]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
-	adc	x8, x8, x10             /*                      q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x8, x8, x10             /* a[1]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	add	x8, x8, x9              /* a[1].. */
 	extr	x9, x8, x11, #32        /* (a[0]..).high        less = q + (q << 128) + (q << 96) - (q << 32) */
 	lsr	x10, x8, #32            /* (a[1]..).high */
@@ -1342,12 +1342,12 @@ SYMBOL(p384_from_mont):
 	subs	xzr, x11, x12
 	sbcs	xzr, x13, x9
 	sbcs	x9, x14, x10            /* a[0].. */
-	ldp	x13, x14, [x1, #16]     /* a[3] */
+	ldp	x13, x14, [x1, #16]     /* x13=a[2] x14=a[3] */
 	sbcs	x10, x15, xzr           /* a[1].. */
 	sbc	x12, x16, xzr           /* %v22 */
 	subs	x9, x13, x9             /* a[2]..               low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x10, x14, x10           /* a[3].. */
-	ldp	x13, x14, [x1, #32]     /* a[5] */
+	ldp	x13, x14, [x1, #32]     /* x13=a[4] x14=a[5] */
 	sbcs	x12, x13, x12           /* a[4].. */
 	extr	x13, x10, x9, #32       /* (a[2]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	sbcs	x14, x14, xzr           /* a[5]..               low = rest + (q << 256) - less.split(128)[1] */
@@ -1397,7 +1397,7 @@ SYMBOL(p384_from_mont):
 	sbcs	x8, x9, xzr             /* a[3]..               low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x9, x15, xzr            /* a[4].. */
 	stp	x12, x8, [x0, #16]      /*                      def from_mont(a: element) -> plain: */
-	sbc	x8, x10, xzr            /*                      low = rest + (q << 256) - less.split(128)[1] */
+	sbc	x8, x10, xzr            /* a[5]..               low = rest + (q << 256) - less.split(128)[1] */
 	stp	x9, x8, [x0, #32]       /*                      def from_mont(a: element) -> plain: */
 	ret
 	.cfi_endproc
@@ -1426,7 +1426,7 @@ SYMBOL(p384_to_bytes):
 	extr	x10, x8, x9, #32        /* a[0].high            q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	adds	x11, x9, x9, lsl #32    /* a[0].. */
 	lsl	x12, x11, #32           /* a[0]..<<             less = q + (q << 128) + (q << 96) - (q << 32) */
-	adc	x8, x8, x10             /*                      q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x8, x8, x10             /* a[1]..               q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	add	x8, x8, x9              /* a[1].. */
 	extr	x9, x8, x11, #32        /* (a[0]..).high        less = q + (q << 128) + (q << 96) - (q << 32) */
 	lsr	x10, x8, #32            /* (a[1]..).high */
@@ -1437,12 +1437,12 @@ SYMBOL(p384_to_bytes):
 	subs	xzr, x11, x12
 	sbcs	xzr, x13, x9
 	sbcs	x9, x14, x10            /* a[0].. */
-	ldp	x13, x14, [x1, #16]     /* a[3] */
+	ldp	x13, x14, [x1, #16]     /* x13=a[2] x14=a[3] */
 	sbcs	x10, x15, xzr           /* a[1].. */
 	sbc	x12, x16, xzr           /* %v22 */
 	subs	x9, x13, x9             /* a[2]..               low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x10, x14, x10           /* a[3].. */
-	ldp	x13, x14, [x1, #32]     /* a[5] */
+	ldp	x13, x14, [x1, #32]     /* x13=a[4] x14=a[5] */
 	sbcs	x12, x13, x12           /* a[4].. */
 	extr	x13, x10, x9, #32       /* (a[2]..).high        q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	sbcs	x14, x14, xzr           /* a[5]..               low = rest + (q << 256) - less.split(128)[1] */
@@ -1498,7 +1498,7 @@ SYMBOL(p384_to_bytes):
 	rev	x9, x9                  /* %v72 */
 	rev	x11, x11                /* %v73 */
 	stp	x9, x8, [x0, #16]
-	rev	x8, x10
+	rev	x8, x10                 /* %v74 */
 	stp	x8, x11, [x0]
 	ret
 	.cfi_endproc
@@ -1541,9 +1541,9 @@ SYMBOL(p384_from_bytes):
 	stp	x27, x28, [sp, #64]     /* save */
 	.cfi_offset x27, -80
 	.cfi_offset x28, -72
-	ldp	x9, x8, [x1, #32]       /* s[4] */
-	ldp	x11, x10, [x1, #16]     /* s[2] */
-	ldp	x13, x12, [x1]          /* s[0] */
+	ldp	x9, x8, [x1, #32]       /* x9=s[4] x8=s[5] */
+	ldp	x11, x10, [x1, #16]     /* x11=s[2] x10=s[3] */
+	ldp	x13, x12, [x1]          /* x13=s[0] x12=s[1] */
 	rev	x8, x8                  /* s0                   def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
 	rev	x9, x9                  /* s1 */
 	rev	x10, x10                /* s2 */
@@ -1633,9 +1633,9 @@ SYMBOL(p384_from_bytes):
 	adcs	x3, x22, x3             /* .lo.. */
 	umulh	x22, x12, x0            /* .hi */
 	adcs	x7, x7, x20             /* .hi.. */
-	mul	x20, x13, x0
+	mul	x20, x13, x0            /* .lo */
 	adcs	x14, x14, x20           /* .lo.. */
-	umulh	x0, x13, x0
+	umulh	x0, x13, x0             /* .hi */
 	adc	x0, x0, xzr             /* .hi.. */
 	adds	x6, x5, x6              /* .lo.. */
 	adcs	x8, x8, x9              /* .lo.. */
@@ -1649,7 +1649,7 @@ SYMBOL(p384_from_bytes):
 	adcs	x10, x10, x25           /* .hi.. */
 	adcs	x14, x14, x27           /* .lo.. */
 	adcs	x16, x7, x16            /* .hi.. */
-	ldr	x7, [sp, #120]          /* reload %v19 */
+	ldr	x7, [sp, #120]          /* %v19 */
 	adc	x15, x15, xzr           /* %v101 */
 	adds	x8, x8, x4              /* .lo.. */
 	adcs	x9, x9, x19             /* .lo.. */
@@ -1659,10 +1659,10 @@ SYMBOL(p384_from_bytes):
 	adc	x15, x15, xzr           /* %v107 */
 	adds	x8, x8, x7              /* .lo.. */
 	ldp	x5, x7, [sp, #96]       /* x5=.lo x7=.lo.. */
-	ldr	x3, [sp, #112]          /* reload %v20 */
+	ldr	x3, [sp, #112]          /* %v20 */
 	extr	x4, x7, x5, #32         /* .lo.high             q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	adcs	x9, x9, x3              /* .lo..                return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
-	ldr	x3, [sp, #128]          /* reload %v21 */
+	ldr	x3, [sp, #128]          /* %v21 */
 	adcs	x10, x10, x3            /* .hi.. */
 	adcs	x11, x14, x11           /* .lo.. */
 	adcs	x12, x16, x12           /* .hi.. */
@@ -1740,17 +1740,17 @@ SYMBOL(p384_from_bytes):
 	adcs	x13, x7, x14            /* .lo.. */
 	adcs	x8, x8, xzr             /* .lo.. */
 	cset	x14, cs                 /* %v181 */
-	mov	x15, #0xffffffff
+	mov	x15, #0xffffffff        /* 0xffffffff */
 	subs	x15, x9, x15            /* .lo.. */
-	mov	x16, #0xffffffff00000000
+	mov	x16, #0xffffffff00000000 /* 0xffffffff00000000 */
 	sbcs	x16, x10, x16           /* .lo.. */
-	movn	x17, #1
+	movn	x17, #1                 /* 0xfffffffffffffffe */
 	sbcs	x17, x11, x17           /* .lo.. */
 	adcs	x7, x12, xzr            /* .lo.. */
 	adcs	x6, x13, xzr            /* .lo.. */
 	adcs	x5, x8, xzr             /* .lo.. */
 	sbcs	xzr, x14, xzr
-	ldr	x14, [sp, #88]          /* reload carry */
+	ldr	x14, [sp, #88]          /* carry */
 	csel	x9, x9, x15, cc         /* %v188 */
 	ldr	x15, [sp, #80]          /* out */
 	csel	x10, x10, x16, cc       /* %v189 */
@@ -1762,7 +1762,7 @@ SYMBOL(p384_from_bytes):
 	cset	x14, cc                 /* %v194 */
 	stp	x9, x10, [x15]          /*                      def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
 	stp	x11, x12, [x15, #16]
-	movz	x9, #1
+	movz	x9, #1                  /* 1 */
 	sub	x0, x9, x14             /* %v195                return reduced(pick(beyond, 0, s.value) * (2**768 % P)), 1 - beyond */
 	stp	x13, x8, [x15, #32]     /*                      def from_bytes(s: Bytes(48, "big")) -> tuple[element, Bit]: */
 	ldp	x27, x28, [sp, #64]     /* restore */
@@ -1807,16 +1807,16 @@ SYMBOL(p384_select):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x3]          /* b[1] */
+	ldp	x10, x11, [x3]          /* x10=b[0] x11=b[1] */
 	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v17 */
 	csel	x9, x9, x11, cs         /* %v18 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x3, #16]     /* b[3] */
+	ldp	x12, x13, [x3, #16]     /* x12=b[2] x13=b[3] */
 	csel	x10, x10, x12, cs       /* %v19 */
 	csel	x11, x11, x13, cs       /* %v20 */
 	ldp	x12, x13, [x2, #32]     /* x12=a[4] x13=a[5] */
-	ldp	x14, x15, [x3, #32]     /* b[5] */
+	ldp	x14, x15, [x3, #32]     /* x14=b[4] x15=b[5] */
 	csel	x12, x12, x14, cs       /* %v21 */
 	csel	x13, x13, x15, cs       /* %v22 */
 	stp	x8, x9, [x0]
@@ -1848,103 +1848,103 @@ SYMBOL(p384_lookup):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1, #48]       /* x8=table[6] x9=table[7] */
-	ldp	x10, x11, [x1]          /* table[1] */
+	ldp	x10, x11, [x1]          /* x10=table[0] x11=table[1] */
 	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v100                return pick(bit, a, b) */
 	csel	x9, x9, x11, cs         /* %v101 */
 	ldp	x10, x11, [x1, #64]     /* x10=table[8] x11=table[9] */
-	ldp	x12, x13, [x1, #16]     /* table[3] */
+	ldp	x12, x13, [x1, #16]     /* x12=table[2] x13=table[3] */
 	csel	x10, x10, x12, cs       /* %v102 */
 	csel	x11, x11, x13, cs       /* %v103 */
 	ldp	x12, x13, [x1, #80]     /* x12=table[10] x13=table[11] */
-	ldp	x14, x15, [x1, #32]     /* table[5] */
+	ldp	x14, x15, [x1, #32]     /* x14=table[4] x15=table[5] */
 	csel	x12, x12, x14, cs       /* %v104 */
 	csel	x13, x13, x15, cs       /* %v105 */
-	ldp	x14, x15, [x1, #96]     /* table[13] */
+	ldp	x14, x15, [x1, #96]     /* x14=table[12] x15=table[13] */
 	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v106                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v107 */
-	ldp	x14, x15, [x1, #112]    /* table[15] */
+	ldp	x14, x15, [x1, #112]    /* x14=table[14] x15=table[15] */
 	csel	x10, x14, x10, cs       /* %v108 */
 	csel	x11, x15, x11, cs       /* %v109 */
-	ldp	x14, x15, [x1, #128]    /* table[17] */
+	ldp	x14, x15, [x1, #128]    /* x14=table[16] x15=table[17] */
 	csel	x12, x14, x12, cs       /* %v110 */
 	csel	x13, x15, x13, cs       /* %v111 */
-	ldp	x14, x15, [x1, #144]    /* table[19] */
+	ldp	x14, x15, [x1, #144]    /* x14=table[18] x15=table[19] */
 	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v112                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v113 */
-	ldp	x14, x15, [x1, #160]    /* table[21] */
+	ldp	x14, x15, [x1, #160]    /* x14=table[20] x15=table[21] */
 	csel	x10, x14, x10, cs       /* %v114 */
 	csel	x11, x15, x11, cs       /* %v115 */
-	ldp	x14, x15, [x1, #176]    /* table[23] */
+	ldp	x14, x15, [x1, #176]    /* x14=table[22] x15=table[23] */
 	csel	x12, x14, x12, cs       /* %v116 */
 	csel	x13, x15, x13, cs       /* %v117 */
-	ldp	x14, x15, [x1, #192]    /* table[25] */
+	ldp	x14, x15, [x1, #192]    /* x14=table[24] x15=table[25] */
 	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v118                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v119 */
-	ldp	x14, x15, [x1, #208]    /* table[27] */
+	ldp	x14, x15, [x1, #208]    /* x14=table[26] x15=table[27] */
 	csel	x10, x14, x10, cs       /* %v120 */
 	csel	x11, x15, x11, cs       /* %v121 */
-	ldp	x14, x15, [x1, #224]    /* table[29] */
+	ldp	x14, x15, [x1, #224]    /* x14=table[28] x15=table[29] */
 	csel	x12, x14, x12, cs       /* %v122 */
 	csel	x13, x15, x13, cs       /* %v123 */
-	ldp	x14, x15, [x1, #240]    /* table[31] */
+	ldp	x14, x15, [x1, #240]    /* x14=table[30] x15=table[31] */
 	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v124                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v125 */
-	ldp	x14, x15, [x1, #256]    /* table[33] */
+	ldp	x14, x15, [x1, #256]    /* x14=table[32] x15=table[33] */
 	csel	x10, x14, x10, cs       /* %v126 */
 	csel	x11, x15, x11, cs       /* %v127 */
-	ldp	x14, x15, [x1, #272]    /* table[35] */
+	ldp	x14, x15, [x1, #272]    /* x14=table[34] x15=table[35] */
 	csel	x12, x14, x12, cs       /* %v128 */
 	csel	x13, x15, x13, cs       /* %v129 */
-	ldp	x14, x15, [x1, #288]    /* table[37] */
+	ldp	x14, x15, [x1, #288]    /* x14=table[36] x15=table[37] */
 	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v130                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v131 */
-	ldp	x14, x15, [x1, #304]    /* table[39] */
+	ldp	x14, x15, [x1, #304]    /* x14=table[38] x15=table[39] */
 	csel	x10, x14, x10, cs       /* %v132 */
 	csel	x11, x15, x11, cs       /* %v133 */
-	ldp	x14, x15, [x1, #320]    /* table[41] */
+	ldp	x14, x15, [x1, #320]    /* x14=table[40] x15=table[41] */
 	csel	x12, x14, x12, cs       /* %v134 */
 	csel	x13, x15, x13, cs       /* %v135 */
-	ldp	x14, x15, [x1, #336]    /* table[43] */
+	ldp	x14, x15, [x1, #336]    /* x14=table[42] x15=table[43] */
 	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v136                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v137 */
-	ldp	x14, x15, [x1, #352]    /* table[45] */
+	ldp	x14, x15, [x1, #352]    /* x14=table[44] x15=table[45] */
 	csel	x10, x14, x10, cs       /* %v138 */
 	csel	x11, x15, x11, cs       /* %v139 */
-	ldp	x14, x15, [x1, #368]    /* table[47] */
+	ldp	x14, x15, [x1, #368]    /* x14=table[46] x15=table[47] */
 	csel	x12, x14, x12, cs       /* %v140 */
 	csel	x13, x15, x13, cs       /* %v141 */
-	ldp	x14, x15, [x1, #384]    /* table[49] */
+	ldp	x14, x15, [x1, #384]    /* x14=table[48] x15=table[49] */
 	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v142                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v143 */
-	ldp	x14, x15, [x1, #400]    /* table[51] */
+	ldp	x14, x15, [x1, #400]    /* x14=table[50] x15=table[51] */
 	csel	x10, x14, x10, cs       /* %v144 */
 	csel	x11, x15, x11, cs       /* %v145 */
-	ldp	x14, x15, [x1, #416]    /* table[53] */
+	ldp	x14, x15, [x1, #416]    /* x14=table[52] x15=table[53] */
 	csel	x12, x14, x12, cs       /* %v146 */
 	csel	x13, x15, x13, cs       /* %v147 */
-	ldp	x14, x15, [x1, #432]    /* table[55] */
+	ldp	x14, x15, [x1, #432]    /* x14=table[54] x15=table[55] */
 	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v148                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v149 */
-	ldp	x14, x15, [x1, #448]    /* table[57] */
+	ldp	x14, x15, [x1, #448]    /* x14=table[56] x15=table[57] */
 	csel	x10, x14, x10, cs       /* %v150 */
 	csel	x11, x15, x11, cs       /* %v151 */
-	ldp	x14, x15, [x1, #464]    /* table[59] */
+	ldp	x14, x15, [x1, #464]    /* x14=table[58] x15=table[59] */
 	csel	x12, x14, x12, cs       /* %v152 */
 	csel	x13, x15, x13, cs       /* %v153 */
-	ldp	x14, x15, [x1, #480]    /* table[61] */
+	ldp	x14, x15, [x1, #480]    /* x14=table[60] x15=table[61] */
 	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v154                return pick(bit, a, b) */
 	csel	x9, x15, x9, cs         /* %v155 */
-	ldp	x14, x15, [x1, #496]    /* table[63] */
+	ldp	x14, x15, [x1, #496]    /* x14=table[62] x15=table[63] */
 	csel	x10, x14, x10, cs       /* %v156 */
 	ldr	x14, [x1, #512]         /* table[64] */
 	csel	x11, x15, x11, cs       /* %v157 */
@@ -2042,14 +2042,14 @@ SYMBOL(p384_lookup):
 SYMBOL(p384_is_zero):
 	.cfi_startproc
 	bti	c
-	ldp	x8, x9, [x0]            /* a[0] a[1] */
+	ldp	x8, x9, [x0]            /* x8=a[0] x9=a[1] */
 	orr	x8, x8, x9              /* a[0]..               return a.value.is_zero() */
-	ldp	x9, x10, [x0, #16]      /* a[3] */
-	orr	x8, x8, x9
+	ldp	x9, x10, [x0, #16]      /* x9=a[2] x10=a[3] */
+	orr	x8, x8, x9              /* a[0].. */
 	orr	x8, x8, x10             /* a[0].. */
-	ldp	x9, x10, [x0, #32]      /* a[5] */
-	orr	x8, x8, x9
-	orr	x8, x8, x10
+	ldp	x9, x10, [x0, #32]      /* x9=a[4] x10=a[5] */
+	orr	x8, x8, x9              /* a[0].. */
+	orr	x8, x8, x10             /* a[0].. */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v13 */
 	ret
@@ -2076,24 +2076,24 @@ SYMBOL(p384_equal):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x0]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x1]          /* b[1] */
+	ldp	x10, x11, [x1]          /* x10=b[0] x11=b[1] */
 	subs	x8, x8, x10             /* a[0]..               return (a.value - b.value).is_zero() */
 	sbcs	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x0, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x1, #16]     /* b[3] */
+	ldp	x12, x13, [x1, #16]     /* x12=b[2] x13=b[3] */
 	sbcs	x10, x10, x12           /* a[2].. */
 	orr	x8, x8, x9              /* a[0].. */
 	sbcs	x9, x11, x13            /* a[3].. */
 	orr	x8, x8, x10             /* a[0].. */
 	ldp	x10, x11, [x0, #32]     /* x10=a[4] x11=a[5] */
-	ldp	x12, x13, [x1, #32]     /* b[5] */
+	ldp	x12, x13, [x1, #32]     /* x12=b[4] x13=b[5] */
 	sbcs	x10, x10, x12           /* a[4].. */
 	orr	x8, x8, x9              /* a[0].. */
 	sbcs	x9, x11, x13            /* a[5].. */
 	orr	x8, x8, x10             /* a[0].. */
 	csetm	x10, cc                 /* %v21 */
-	orr	x8, x8, x9
-	orr	x8, x8, x10
+	orr	x8, x8, x9              /* a[0].. */
+	orr	x8, x8, x10             /* a[0].. */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v28 */
 	ret

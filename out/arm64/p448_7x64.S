@@ -318,7 +318,7 @@ SYMBOL(p448_7x64_mul):
 	adcs	x8, x8, x16             /* a[0]*b[4].lo.. */
 	adcs	x9, x9, x17             /* a[0]*b[5].lo.. */
 	adcs	x10, x10, x4            /* a[0]*b[6].lo.. */
-	adc	x15, x15, xzr
+	adc	x15, x15, xzr           /* %v242 */
 	add	x15, x15, #1            /* %v243                q = q + 1 */
 	lsl	x16, x15, #32           /* %v244                more, carry = (rest + (q + (q << 224))).split(448) */
 	adds	x12, x12, x15           /* a[0]*b[0].lo.. */
@@ -544,7 +544,7 @@ SYMBOL(p448_7x64_sqr):
 	adcs	x9, x9, x11             /* a[1]*a[3].lo.. */
 	adcs	x8, x8, x14             /* a[2]*a[3].lo.. */
 	adcs	x10, x10, x17           /* a[2]*a[4].lo.. */
-	adc	x11, x12, xzr
+	adc	x11, x12, xzr           /* %v156 */
 	add	x11, x11, #1            /* %v157                q = q + 1 */
 	lsl	x12, x11, #32           /* %v158                more, carry = (rest + (q + (q << 224))).split(448) */
 	adds	x11, x16, x11           /* a[0]*a[0].lo.. */
@@ -610,7 +610,7 @@ SYMBOL(p448_7x64_canon):
 	adds	x10, x8, #1             /* a[0]..               return a.value.reduce_once(P) */
 	adcs	x11, x9, xzr            /* a[1].. */
 	adcs	x14, x12, xzr           /* a[2].. */
-	movn	x15, #1, lsl #32
+	movn	x15, #1, lsl #32        /* 0xfffffffeffffffff */
 	sbcs	x15, x13, x15           /* a[3].. */
 	adcs	x7, x16, xzr            /* a[4].. */
 	adcs	x6, x17, xzr            /* a[5].. */
@@ -816,7 +816,7 @@ LOCAL(square_n_loop3):
 	adcs	x11, x11, x13           /* s1*s3.lo.. */
 	adcs	x10, x10, x17           /* s2*s3.lo.. */
 	adcs	x12, x12, x14           /* s2*s4.lo.. */
-	adc	x13, x15, xzr
+	adc	x13, x15, xzr           /* %v164 */
 	add	x13, x13, #1            /* %v165                q = q + 1 */
 	lsl	x14, x13, #32           /* %v166                more, carry = (rest + (q + (q << 224))).split(448) */
 	adds	x13, x6, x13            /* s0*s0.lo.. */
@@ -843,7 +843,7 @@ LOCAL(square_n_none):
 	adds	x15, x8, #1             /* a[0]..               return a.value.reduce_once(P) */
 	adcs	x16, x9, xzr            /* a[1].. */
 	adcs	x17, x10, xzr           /* a[2].. */
-	movn	x7, #1, lsl #32
+	movn	x7, #1, lsl #32         /* 0xfffffffeffffffff */
 	sbcs	x7, x11, x7             /* a[3].. */
 	adcs	x6, x12, xzr            /* a[4].. */
 	adcs	x5, x13, xzr            /* a[5].. */
@@ -921,7 +921,7 @@ SYMBOL(p448_7x64_mul_small):
 	adcs	x12, x7, x13            /* c*a[4].lo.. */
 	adcs	x13, x6, x16            /* c*a[5].lo.. */
 	adcs	x14, x4, x17            /* c*a[6].lo.. */
-	adc	x15, x5, xzr
+	adc	x15, x5, xzr            /* c*a[6].hi.. */
 	add	x15, x15, #1            /* c*a[6].hi..          q = q + 1 */
 	lsl	x16, x15, #32           /* c*a[6].hi..<<        more, carry = (rest + (q + (q << 224))).split(448) */
 	adds	x10, x10, x15           /* c*a[0].lo.. */
@@ -969,21 +969,21 @@ SYMBOL(p448_7x64_add):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* b[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	adds	x8, x8, x10             /* a[0]..               return settled(a.value + b.value) */
 	adcs	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x2, #16]     /* b[3] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
 	adcs	x10, x10, x12           /* a[2].. */
 	adcs	x11, x11, x13           /* a[3].. */
 	ldp	x12, x13, [x1, #32]     /* x12=a[4] x13=a[5] */
-	ldp	x14, x15, [x2, #32]     /* b[5] */
+	ldp	x14, x15, [x2, #32]     /* x14=b[4] x15=b[5] */
 	adcs	x12, x12, x14           /* a[4].. */
 	ldr	x14, [x1, #48]          /* a[6] */
 	adcs	x13, x13, x15           /* a[5].. */
 	ldr	x15, [x2, #48]          /* b[6] */
 	adcs	x14, x14, x15           /* a[6].. */
-	movz	x15, #1
+	movz	x15, #1                 /* 1 */
 	adc	x15, x15, xzr           /* %v25                 q = q + 1 */
 	lsl	x16, x15, #32           /* %v27                 more, carry = (rest + (q + (q << 224))).split(448) */
 	adds	x8, x8, x15             /* a[0].. */
@@ -1031,15 +1031,15 @@ SYMBOL(p448_7x64_sub):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* b[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	subs	x8, x8, x10             /* a[0]..               return settled(a.value - b.value + 2 * P) */
 	sbcs	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x2, #16]     /* b[3] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
 	sbcs	x10, x10, x12           /* a[2].. */
 	sbcs	x11, x11, x13           /* a[3].. */
 	ldp	x12, x13, [x1, #32]     /* x12=a[4] x13=a[5] */
-	ldp	x14, x15, [x2, #32]     /* b[5] */
+	ldp	x14, x15, [x2, #32]     /* x14=b[4] x15=b[5] */
 	sbcs	x12, x12, x14           /* a[4].. */
 	ldr	x14, [x1, #48]          /* a[6] */
 	sbcs	x13, x13, x15           /* a[5].. */
@@ -1049,13 +1049,13 @@ SYMBOL(p448_7x64_sub):
 	subs	x8, x8, #2              /* a[0].. */
 	sbcs	x9, x9, xzr             /* a[1].. */
 	sbcs	x10, x10, xzr           /* a[2].. */
-	movn	x16, #2, lsl #32
+	movn	x16, #2, lsl #32        /* 0xfffffffdffffffff */
 	adcs	x11, x11, x16           /* a[3].. */
 	sbcs	x12, x12, xzr           /* a[4].. */
 	sbcs	x13, x13, xzr           /* a[5].. */
 	sbcs	x14, x14, xzr           /* a[6].. */
-	movz	x16, #1
-	adc	x15, x15, x16
+	movz	x16, #1                 /* 1 */
+	adc	x15, x15, x16           /* %v34 */
 	add	x15, x15, #1            /* %v36                 q = q + 1 */
 	lsl	x16, x15, #32           /* %v37                 more, carry = (rest + (q + (q << 224))).split(448) */
 	adds	x8, x8, x15             /* a[0].. */
@@ -1102,22 +1102,22 @@ SYMBOL(p448_7x64_sub):
 SYMBOL(p448_7x64_neg):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x10, [x1]           /* a[1] */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
+	ldp	x9, x10, [x1]           /* x9=a[0] x10=a[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
 	movn	x8, #1                  /* 0xfffffffffffffffe */
 	subs	x8, x8, x9              /* a[0]..               return settled(2 * P - a.value) */
 	movn	x9, #0                  /* 0xffffffffffffffff */
 	sbcs	x10, x9, x10            /* a[1].. */
 	sbcs	x11, x9, x11            /* a[2].. */
-	movn	x13, #2, lsl #32
+	movn	x13, #2, lsl #32        /* 0xfffffffdffffffff */
 	sbcs	x12, x13, x12           /* a[3].. */
-	ldp	x13, x14, [x1, #32]     /* a[5] */
+	ldp	x13, x14, [x1, #32]     /* x13=a[4] x14=a[5] */
 	ldr	x15, [x1, #48]          /* a[6] */
 	sbcs	x13, x9, x13            /* a[4].. */
 	sbcs	x14, x9, x14            /* a[5].. */
 	sbcs	x9, x9, x15             /* a[6].. */
-	movz	x15, #1
-	sbc	x15, x15, xzr
+	movz	x15, #1                 /* 1 */
+	sbc	x15, x15, xzr           /* %v20 */
 	add	x15, x15, #1            /* %v22                 q = q + 1 */
 	lsl	x16, x15, #32           /* %v23                 more, carry = (rest + (q + (q << 224))).split(448) */
 	adds	x8, x8, x15             /* a[0].. */
@@ -1171,7 +1171,7 @@ SYMBOL(p448_7x64_to_bytes):
 	adds	x10, x8, #1             /* a[0]..               return a.value.reduce_once(P) */
 	adcs	x11, x9, xzr            /* a[1].. */
 	adcs	x14, x12, xzr           /* a[2].. */
-	movn	x15, #1, lsl #32
+	movn	x15, #1, lsl #32        /* 0xfffffffeffffffff */
 	sbcs	x15, x13, x15           /* a[3].. */
 	adcs	x7, x16, xzr            /* a[4].. */
 	adcs	x6, x17, xzr            /* a[5].. */
@@ -1217,7 +1217,7 @@ SYMBOL(p448_7x64_from_bytes):
 	adds	xzr, x8, #1             /*                      beyond = s.value.at_least(P) */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x10, xzr
-	movn	x12, #1, lsl #32
+	movn	x12, #1, lsl #32        /* 0xfffffffeffffffff */
 	sbcs	xzr, x11, x12
 	ldp	x12, x13, [x1, #32]     /* x12=s[4] x13=s[5] */
 	ldr	x14, [x1, #48]          /* s[6] */
@@ -1232,7 +1232,7 @@ SYMBOL(p448_7x64_from_bytes):
 	csel	x13, xzr, x13, cs       /* %v16 */
 	csel	x14, xzr, x14, cs       /* %v17 */
 	cset	x15, cs                 /* %v18 */
-	movz	x16, #1
+	movz	x16, #1                 /* 1 */
 	sub	x15, x16, x15           /* %v19 */
 	stp	x8, x9, [x0]            /*                      def from_bytes(s: Bytes(56, "little")) -> tuple[canonical, Bit]: */
 	stp	x10, x11, [x0, #16]
@@ -1265,16 +1265,16 @@ SYMBOL(p448_7x64_select):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x3]          /* b[1] */
+	ldp	x10, x11, [x3]          /* x10=b[0] x11=b[1] */
 	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v19 */
 	csel	x9, x9, x11, cs         /* %v20 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x3, #16]     /* b[3] */
+	ldp	x12, x13, [x3, #16]     /* x12=b[2] x13=b[3] */
 	csel	x10, x10, x12, cs       /* %v21 */
 	csel	x11, x11, x13, cs       /* %v22 */
 	ldp	x12, x13, [x2, #32]     /* x12=a[4] x13=a[5] */
-	ldp	x14, x15, [x3, #32]     /* b[5] */
+	ldp	x14, x15, [x3, #32]     /* x14=b[4] x15=b[5] */
 	csel	x12, x12, x14, cs       /* %v23 */
 	ldr	x14, [x2, #48]          /* a[6] */
 	csel	x13, x13, x15, cs       /* %v24 */
@@ -1310,100 +1310,100 @@ SYMBOL(p448_7x64_lookup):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #48]       /* x9=table[6] x8=table[7] */
-	ldp	x10, x11, [x1]          /* table[1] */
+	ldp	x10, x11, [x1]          /* x10=table[0] x11=table[1] */
 	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v116                return pick(bit, a, b) */
-	ldp	x10, x12, [x1, #64]     /* table[9] */
+	ldp	x10, x12, [x1, #64]     /* x10=table[8] x12=table[9] */
 	csel	x10, x10, x11, cs       /* %v117 */
-	ldp	x11, x13, [x1, #16]     /* table[3] */
+	ldp	x11, x13, [x1, #16]     /* x11=table[2] x13=table[3] */
 	csel	x11, x12, x11, cs       /* %v118 */
-	ldp	x12, x14, [x1, #80]     /* table[11] */
+	ldp	x12, x14, [x1, #80]     /* x12=table[10] x14=table[11] */
 	csel	x12, x12, x13, cs       /* %v119 */
-	ldp	x13, x15, [x1, #32]     /* table[5] */
+	ldp	x13, x15, [x1, #32]     /* x13=table[4] x15=table[5] */
 	csel	x13, x14, x13, cs       /* %v120 */
-	ldp	x14, x16, [x1, #96]     /* table[13] */
+	ldp	x14, x16, [x1, #96]     /* x14=table[12] x16=table[13] */
 	csel	x14, x14, x15, cs       /* %v121 */
 	csel	x9, x16, x9, cs         /* %v122 */
-	ldp	x15, x16, [x1, #112]    /* table[15] */
+	ldp	x15, x16, [x1, #112]    /* x15=table[14] x16=table[15] */
 	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x15, x8, cs         /* %v123                return pick(bit, a, b) */
 	csel	x10, x16, x10, cs       /* %v124 */
-	ldp	x15, x16, [x1, #128]    /* table[17] */
+	ldp	x15, x16, [x1, #128]    /* x15=table[16] x16=table[17] */
 	csel	x11, x15, x11, cs       /* %v125 */
 	csel	x12, x16, x12, cs       /* %v126 */
-	ldp	x15, x16, [x1, #144]    /* table[19] */
+	ldp	x15, x16, [x1, #144]    /* x15=table[18] x16=table[19] */
 	csel	x13, x15, x13, cs       /* %v127 */
 	csel	x14, x16, x14, cs       /* %v128 */
-	ldp	x15, x16, [x1, #160]    /* table[21] */
+	ldp	x15, x16, [x1, #160]    /* x15=table[20] x16=table[21] */
 	csel	x9, x15, x9, cs         /* %v129 */
 	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x16, x8, cs         /* %v130                return pick(bit, a, b) */
-	ldp	x15, x16, [x1, #176]    /* table[23] */
+	ldp	x15, x16, [x1, #176]    /* x15=table[22] x16=table[23] */
 	csel	x10, x15, x10, cs       /* %v131 */
 	csel	x11, x16, x11, cs       /* %v132 */
-	ldp	x15, x16, [x1, #192]    /* table[25] */
+	ldp	x15, x16, [x1, #192]    /* x15=table[24] x16=table[25] */
 	csel	x12, x15, x12, cs       /* %v133 */
 	csel	x13, x16, x13, cs       /* %v134 */
-	ldp	x15, x16, [x1, #208]    /* table[27] */
+	ldp	x15, x16, [x1, #208]    /* x15=table[26] x16=table[27] */
 	csel	x14, x15, x14, cs       /* %v135 */
 	csel	x9, x16, x9, cs         /* %v136 */
-	ldp	x15, x16, [x1, #224]    /* table[29] */
+	ldp	x15, x16, [x1, #224]    /* x15=table[28] x16=table[29] */
 	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x15, x8, cs         /* %v137                return pick(bit, a, b) */
 	csel	x10, x16, x10, cs       /* %v138 */
-	ldp	x15, x16, [x1, #240]    /* table[31] */
+	ldp	x15, x16, [x1, #240]    /* x15=table[30] x16=table[31] */
 	csel	x11, x15, x11, cs       /* %v139 */
 	csel	x12, x16, x12, cs       /* %v140 */
-	ldp	x15, x16, [x1, #256]    /* table[33] */
+	ldp	x15, x16, [x1, #256]    /* x15=table[32] x16=table[33] */
 	csel	x13, x15, x13, cs       /* %v141 */
 	csel	x14, x16, x14, cs       /* %v142 */
-	ldp	x15, x16, [x1, #272]    /* table[35] */
+	ldp	x15, x16, [x1, #272]    /* x15=table[34] x16=table[35] */
 	csel	x9, x15, x9, cs         /* %v143 */
 	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x16, x8, cs         /* %v144                return pick(bit, a, b) */
-	ldp	x15, x16, [x1, #288]    /* table[37] */
+	ldp	x15, x16, [x1, #288]    /* x15=table[36] x16=table[37] */
 	csel	x10, x15, x10, cs       /* %v145 */
 	csel	x11, x16, x11, cs       /* %v146 */
-	ldp	x15, x16, [x1, #304]    /* table[39] */
+	ldp	x15, x16, [x1, #304]    /* x15=table[38] x16=table[39] */
 	csel	x12, x15, x12, cs       /* %v147 */
 	csel	x13, x16, x13, cs       /* %v148 */
-	ldp	x15, x16, [x1, #320]    /* table[41] */
+	ldp	x15, x16, [x1, #320]    /* x15=table[40] x16=table[41] */
 	csel	x14, x15, x14, cs       /* %v149 */
 	csel	x9, x16, x9, cs         /* %v150 */
-	ldp	x15, x16, [x1, #336]    /* table[43] */
+	ldp	x15, x16, [x1, #336]    /* x15=table[42] x16=table[43] */
 	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x15, x8, cs         /* %v151                return pick(bit, a, b) */
 	csel	x10, x16, x10, cs       /* %v152 */
-	ldp	x15, x16, [x1, #352]    /* table[45] */
+	ldp	x15, x16, [x1, #352]    /* x15=table[44] x16=table[45] */
 	csel	x11, x15, x11, cs       /* %v153 */
 	csel	x12, x16, x12, cs       /* %v154 */
-	ldp	x15, x16, [x1, #368]    /* table[47] */
+	ldp	x15, x16, [x1, #368]    /* x15=table[46] x16=table[47] */
 	csel	x13, x15, x13, cs       /* %v155 */
 	csel	x14, x16, x14, cs       /* %v156 */
-	ldp	x15, x16, [x1, #384]    /* table[49] */
+	ldp	x15, x16, [x1, #384]    /* x15=table[48] x16=table[49] */
 	csel	x9, x15, x9, cs         /* %v157 */
 	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x16, x8, cs         /* %v158                return pick(bit, a, b) */
-	ldp	x15, x16, [x1, #400]    /* table[51] */
+	ldp	x15, x16, [x1, #400]    /* x15=table[50] x16=table[51] */
 	csel	x10, x15, x10, cs       /* %v159 */
 	csel	x11, x16, x11, cs       /* %v160 */
-	ldp	x15, x16, [x1, #416]    /* table[53] */
+	ldp	x15, x16, [x1, #416]    /* x15=table[52] x16=table[53] */
 	csel	x12, x15, x12, cs       /* %v161 */
 	csel	x13, x16, x13, cs       /* %v162 */
-	ldp	x15, x16, [x1, #432]    /* table[55] */
+	ldp	x15, x16, [x1, #432]    /* x15=table[54] x16=table[55] */
 	csel	x14, x15, x14, cs       /* %v163 */
 	csel	x9, x16, x9, cs         /* %v164 */
-	ldp	x15, x16, [x1, #448]    /* table[57] */
+	ldp	x15, x16, [x1, #448]    /* x15=table[56] x16=table[57] */
 	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x15, x8, cs         /* %v165                return pick(bit, a, b) */
 	csel	x10, x16, x10, cs       /* %v166 */
-	ldp	x15, x16, [x1, #464]    /* table[59] */
+	ldp	x15, x16, [x1, #464]    /* x15=table[58] x16=table[59] */
 	csel	x11, x15, x11, cs       /* %v167 */
 	csel	x12, x16, x12, cs       /* %v168 */
-	ldp	x15, x16, [x1, #480]    /* table[61] */
+	ldp	x15, x16, [x1, #480]    /* x15=table[60] x16=table[61] */
 	csel	x13, x15, x13, cs       /* %v169 */
 	csel	x14, x16, x14, cs       /* %v170 */
-	ldp	x15, x16, [x1, #496]    /* table[63] */
+	ldp	x15, x16, [x1, #496]    /* x15=table[62] x16=table[63] */
 	csel	x9, x15, x9, cs         /* %v171 */
 	ldr	x15, [x1, #512]         /* table[64] */
 	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
@@ -1608,7 +1608,7 @@ SYMBOL(p448_7x64_is_zero):
 	adds	x10, x8, #1             /* a[0]..               return a.value.reduce_once(P).is_zero() */
 	adcs	x11, x9, xzr            /* a[1].. */
 	adcs	x14, x12, xzr           /* a[2].. */
-	movn	x15, #1, lsl #32
+	movn	x15, #1, lsl #32        /* 0xfffffffeffffffff */
 	sbcs	x15, x13, x15           /* a[3].. */
 	adcs	x7, x16, xzr            /* a[4].. */
 	adcs	x6, x17, xzr            /* a[5].. */
@@ -1620,12 +1620,12 @@ SYMBOL(p448_7x64_is_zero):
 	csel	x12, x16, x7, cc        /* %v21 */
 	csel	x13, x17, x6, cc        /* %v22 */
 	csel	x14, x5, x4, cc         /* %v23 */
-	orr	x8, x8, x9
-	orr	x8, x8, x10
-	orr	x8, x8, x11
-	orr	x8, x8, x12
-	orr	x8, x8, x13
-	orr	x8, x8, x14
+	orr	x8, x8, x9              /* %v24 */
+	orr	x8, x8, x10             /* %v25 */
+	orr	x8, x8, x11             /* %v26 */
+	orr	x8, x8, x12             /* %v27 */
+	orr	x8, x8, x13             /* %v28 */
+	orr	x8, x8, x14             /* %v29 */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v30 */
 	ret
@@ -1708,8 +1708,8 @@ SYMBOL(p448_7x64_equal):
 	sbcs	x10, x14, x4            /* %v52 */
 	orr	x8, x8, x9              /* %v58 */
 	csetm	x9, cc                  /* %v53 */
-	orr	x8, x8, x10
-	orr	x8, x8, x9
+	orr	x8, x8, x10             /* %v59 */
+	orr	x8, x8, x9              /* %v60 */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v61 */
 	ldp	x21, x22, [sp, #16]     /* restore */

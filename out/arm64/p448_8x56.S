@@ -70,24 +70,24 @@ SYMBOL(p448_8x56_carry):
 	ldp	x12, x11, [x1, #32]     /* x12=a[4] x11=a[5] */
 	ldp	x14, x13, [x1, #16]     /* x14=a[2] x13=a[3] */
 	lsr	x10, x8, #56            /* a[7].high            return columns[k].split(56)[0] */
-	and	x8, x8, #0xffffffffffffff
+	and	x8, x8, #0xffffffffffffff /* a[7].low */
 	add	x8, x8, x9, lsr #56     /* a[7].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	and	x9, x9, #0xffffffffffffff /* a[6].low             return columns[k].split(56)[1] */
 	add	x9, x9, x11, lsr #56    /* a[6].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x11, x11, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x11, x11, #0xffffffffffffff /* a[5].low             return columns[k].split(56)[1] */
 	add	x11, x11, x12, lsr #56  /* a[5].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	add	x15, x10, x13, lsr #56  /* a[3].high.. */
-	and	x12, x12, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x12, x12, #0xffffffffffffff /* a[4].low             return columns[k].split(56)[1] */
 	add	x12, x12, x15           /* a[4].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	ldp	x16, x15, [x1]          /* x16=a[0] x15=a[1] */
-	and	x13, x13, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x13, x13, #0xffffffffffffff /* a[3].low             return columns[k].split(56)[1] */
 	add	x13, x13, x14, lsr #56  /* a[3].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	and	x14, x14, #0xffffffffffffff /* a[2].low             return columns[k].split(56)[1] */
 	add	x14, x14, x15, lsr #56  /* a[2].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x15, x15, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x15, x15, #0xffffffffffffff /* a[1].low             return columns[k].split(56)[1] */
 	add	x15, x15, x16, lsr #56  /* a[1].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x16, x16, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
-	add	x10, x16, x10           /*                      return [low(0) + high(7), *reversed(limbs)] */
+	and	x16, x16, #0xffffffffffffff /* a[0].low             return columns[k].split(56)[1] */
+	add	x10, x16, x10           /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
 	stp	x10, x15, [x0]
 	stp	x14, x13, [x0, #16]
 	stp	x12, x11, [x0, #32]
@@ -153,7 +153,7 @@ SYMBOL(p448_8x56_mul):
 	umulh	x11, x17, x21           /* a[0]..<<*b[1]...hi */
 	umulh	x25, x17, x26           /* a[0]..<<*b[2]...hi */
 	umulh	x17, x17, x27           /* a[0]..<<*b[3]...hi */
-	mov	x24, #0x7fffffffffffff80
+	mov	x24, #0x7fffffffffffff80 /* 0x7fffffffffffff80 */
 	madd	x24, x12, x27, x24      /* a[0]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
 	mul	x19, x13, x20           /* a[1]..*b[0]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	lsl	x3, x13, #5             /* a[1]..<< */
@@ -334,40 +334,40 @@ SYMBOL(p448_8x56_mul):
 	madd	x11, x0, x25, x11       /* a[3]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
 	add	x12, x12, x19           /* a[3]..<<*b[3]...hi.. */
 	add	x2, x7, x14             /* a[0]<<*b[3].hi..     high = [high[7], *high[:3], high[3] + high[7], *high[4:7]] */
-	sub	x9, x9, x6, lsl #59     /*                      limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	sub	x9, x9, x6, lsl #59     /* a[1]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
 	add	x9, x9, x14, lsl #3     /* a[1]..*b[3]...lo.. */
-	sub	x4, x4, x15, lsl #59
+	sub	x4, x4, x15, lsl #59    /* a[2]..*b[3]...lo.. */
 	add	x6, x4, x6, lsl #3      /* a[2]..*b[3]...lo.. */
-	sub	x8, x8, x13, lsl #59
+	sub	x8, x8, x13, lsl #59    /* a[3]..*b[3]...lo.. */
 	add	x8, x8, x15, lsl #3     /* a[3]..*b[3]...lo.. */
-	sub	x15, x17, x7, lsl #59
+	sub	x15, x17, x7, lsl #59   /* a0b3.lo.. */
 	add	x13, x15, x13, lsl #3   /* a0b3.lo.. */
-	sub	x15, x3, x16, lsl #59
+	sub	x15, x3, x16, lsl #59   /* a[1]..*b[3]...lo.. */
 	add	x15, x15, x2, lsl #3    /* a[1]..*b[3]...lo.. */
-	sub	x17, x5, x10, lsl #59
+	sub	x17, x5, x10, lsl #59   /* a[2]..*b[3]...lo.. */
 	add	x16, x17, x16, lsl #3   /* a[2]..*b[3]...lo.. */
-	sub	x11, x11, x12, lsl #59
+	sub	x11, x11, x12, lsl #59  /* a[3]..*b[3]...lo.. */
 	add	x10, x11, x10, lsl #3   /* a[3]..*b[3]...lo.. */
-	sub	x11, x20, x14, lsl #59
+	sub	x11, x20, x14, lsl #59  /* a[0]..*b[3]...lo.. */
 	add	x11, x11, x12, lsl #3   /* a[0]..*b[3]...lo.. */
 	sub	x12, x15, #64           /* a[1]..*b[3]...lo..   limbs[4] -= 64 */
 	lsr	x14, x11, #56           /* (a[0]..*b[3]...lo..).high return columns[k].split(56)[0] */
-	and	x11, x11, #0xffffffffffffff
+	and	x11, x11, #0xffffffffffffff /* (a[0]..*b[3]...lo..).low */
 	add	x11, x11, x10, lsr #56  /* (a[0]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x10, x10, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x10, x10, #0xffffffffffffff /* (a[3]..*b[3]...lo..).low return columns[k].split(56)[1] */
 	add	x10, x10, x16, lsr #56  /* (a[3]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x15, x16, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x15, x16, #0xffffffffffffff /* (a[2]..*b[3]...lo..).low return columns[k].split(56)[1] */
 	add	x15, x15, x12, lsr #56  /* (a[2]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	add	x16, x14, x13, lsr #56  /* (a0b3.lo..).high.. */
-	and	x12, x12, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x12, x12, #0xffffffffffffff /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
 	add	x12, x12, x16           /* (a[1]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x13, x13, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x13, x13, #0xffffffffffffff /* (a0b3.lo..).low      return columns[k].split(56)[1] */
 	add	x13, x13, x8, lsr #56   /* (a0b3.lo..).low..    limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x8, x8, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x8, x8, #0xffffffffffffff /* (a[3]..*b[3]...lo..).low return columns[k].split(56)[1] */
 	add	x8, x8, x6, lsr #56     /* (a[3]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x16, x6, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x16, x6, #0xffffffffffffff /* (a[2]..*b[3]...lo..).low return columns[k].split(56)[1] */
 	add	x16, x16, x9, lsr #56   /* (a[2]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x9, x9, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x9, x9, #0xffffffffffffff /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
 	add	x9, x9, x14             /* (a[1]..*b[3]...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
 	ldr	x14, [sp, #80]          /* out */
 	stp	x9, x16, [x14]
@@ -447,22 +447,22 @@ SYMBOL(p448_8x56_sqr):
 	lsl	x20, x7, #5             /* a[2]..<< */
 	umulh	x21, x20, x3            /* a[2]..<<*a[0]..<<.hi */
 	lsl	x22, x6, #5             /* a[3]..<< */
-	umulh	x2, x2, x13
+	umulh	x2, x2, x13             /* a[1]..<<*a[1]...hi */
 	add	x2, x21, x2             /* a[2]..<<*a[0]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
 	umulh	x21, x22, x3            /* a[3]..<<*a[0]..<<.hi return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	mov	x23, #0x7fffffffffffff80
+	mov	x23, #0x7fffffffffffff80 /* 0x7fffffffffffff80 */
 	madd	x23, x6, x3, x23        /* a[3]..*a[0]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	mul	x24, x13, x13           /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	mul	x24, x13, x13           /* a[1]..*a[1]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x3, x7, x3, x24         /* a[2]..*a[0]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
 	lsl	x13, x13, #1            /* a[1]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	madd	x23, x7, x13, x23       /* a[3]..*a[0]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x20, x13           /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x24, x20, x13           /* a[2]..<<*a[1]..<<.hi return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x21, x21, x24           /* a[3]..<<*a[0]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
 	umulh	x20, x20, x7            /* a[2]..<<*a[2]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x24, x22, x13
+	umulh	x24, x22, x13           /* a[3]..<<*a[1]..<<.hi */
 	add	x20, x24, x20           /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
 	mov	x24, #0x3fffffffffffffc0 /* 0x3fffffffffffffc0 */
-	madd	x13, x6, x13, x24
+	madd	x13, x6, x13, x24       /* a[3]..*a[1]..<<.lo.. */
 	madd	x13, x7, x7, x13        /* a[3]..*a[1]..<<.lo.. */
 	lsl	x7, x7, #1              /* a[2]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	umulh	x25, x22, x7            /* a[3]..<<*a[2]..<<.hi return Halves(x * y, ((x << 5) * y).split(64)[1]) */
@@ -470,7 +470,7 @@ SYMBOL(p448_8x56_sqr):
 	umulh	x22, x22, x6            /* a[3]..<<*a[3]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x6, x6, x6, x24         /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
 	mul	x26, x8, x8             /* a0a0.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x27, x8, #5
+	lsl	x27, x8, #5             /* a[0]<< */
 	umulh	x27, x27, x8            /* a[0]<<*a[0].hi */
 	lsl	x8, x8, #1              /* a0x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	mul	x28, x9, x8             /* a1a0x2.lo            return Halves(x * y, ((x << 5) * y).split(64)[1]) */
@@ -479,26 +479,26 @@ SYMBOL(p448_8x56_sqr):
 	umulh	x17, x17, x9            /* a[1]<<*a[1].hi */
 	str	x0, [sp, #80]           /* spill out */
 	lsl	x0, x14, #5             /* a[2]<< */
-	umulh	x11, x0, x8
+	umulh	x11, x0, x8             /* a[2]<<*a0x2.hi */
 	add	x11, x11, x17           /* a[2]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
 	lsl	x17, x15, #5            /* a[3]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	umulh	x10, x17, x8            /* a[3]<<*a0x2.hi */
 	madd	x24, x15, x8, x24       /* a3a0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
 	str	x22, [sp, #88]          /* spill a[3]..<<*a[3]...hi */
-	mul	x22, x9, x9             /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	mul	x22, x9, x9             /* a1a1.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x8, x14, x8, x22        /* a2a0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
 	lsl	x9, x9, #1              /* a1x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	madd	x22, x14, x9, x24       /* a3a0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x0, x9             /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x24, x0, x9             /* a[2]<<*a1x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x10, x10, x24           /* a[3]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
 	umulh	x0, x0, x14             /* a[2]<<*a[2].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	sub	x5, x5, x26             /* a[0]..*a[0]...lo..   return Halves(self.x - other.x, self.high - other.high) */
 	sub	x12, x12, x27           /* a[0]..<<*a[0]...hi.. */
 	sub	x4, x4, x28             /* a[1]..*a[0]..<<.lo.. */
-	umulh	x24, x17, x9            /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x24, x17, x9            /* a[3]<<*a1x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x0, x24, x0             /* a[3]<<*a1x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
 	sub	x19, x19, x16           /* a[1]..<<*a[0]..<<.hi.. return Halves(self.x - other.x, self.high - other.high) */
-	mul	x24, x14, x14           /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	mul	x24, x14, x14           /* a2a2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x9, x15, x9, x24        /* a3a1x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
 	lsl	x14, x14, #1            /* a2x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	sub	x3, x3, x8              /* a[2]..*a[0]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
@@ -509,27 +509,27 @@ SYMBOL(p448_8x56_sqr):
 	umulh	x26, x17, x14           /* a[3]<<*a2x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	umulh	x17, x17, x15           /* a[3]<<*a[3].hi */
 	sub	x9, x24, x9             /* a[3]..*a[1]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
-	add	x24, x20, x27           /*                      return Halves(self.x + other.x, self.high + other.high) */
+	add	x24, x20, x27           /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
 	sub	x0, x24, x0             /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x - other.x, self.high - other.high) */
 	add	x13, x13, x5            /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
 	add	x12, x20, x12           /* a[3]..<<*a[1]..<<.hi.. */
-	add	x5, x7, x28
+	add	x5, x7, x28             /* a[3]..*a[2]..<<.lo.. */
 	msub	x14, x15, x14, x5       /* a[3]..*a[2]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
 	add	x7, x7, x4              /* a[3]..*a[2]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	add	x16, x25, x16
+	add	x16, x25, x16           /* a[3]..<<*a[2]..<<.hi.. */
 	sub	x16, x16, x26           /* a[3]..<<*a[2]..<<.hi.. return Halves(self.x - other.x, self.high - other.high) */
 	add	x5, x25, x19            /* a[3]..<<*a[2]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
-	add	x8, x6, x8
+	add	x8, x6, x8              /* a[3]..*a[3]...lo.. */
 	msub	x8, x15, x15, x8        /* a[3]..*a[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
 	add	x15, x6, x3             /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
 	ldr	x6, [sp, #88]           /* a[3]..<<*a[3]...hi */
-	add	x11, x6, x11
+	add	x11, x6, x11            /* a[3]..<<*a[3]...hi.. */
 	sub	x11, x11, x17           /* a[3]..<<*a[3]...hi.. return Halves(self.x - other.x, self.high - other.high) */
 	add	x17, x6, x2             /* a[3]..<<*a[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
 	ldp	x6, x4, [x1, #32]       /* x6=a[4] x4=a[5] */
 	madd	x9, x6, x6, x9          /* a[3]..*a[1]..<<.lo.. */
-	lsl	x3, x6, #5              /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x3, x3, x6
+	lsl	x3, x6, #5              /* a[4]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x3, x3, x6              /* a[4]<<*a[4].hi */
 	add	x3, x0, x3              /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
 	ldp	x2, x0, [x1, #48]       /* x2=a[6] x0=a[7] */
 	lsl	x6, x6, #1              /* a4x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
@@ -537,29 +537,29 @@ SYMBOL(p448_8x56_sqr):
 	madd	x8, x2, x6, x8          /* a[3]..*a[3]...lo.. */
 	madd	x19, x0, x6, x22        /* a3a0x2.lo.. */
 	lsl	x20, x4, #5             /* a[5]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x22, x20, x6
+	umulh	x22, x20, x6            /* a[5]<<*a4x2.hi */
 	add	x16, x16, x22           /* a[3]..<<*a[2]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
 	umulh	x20, x20, x4            /* a[5]<<*a[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x8, x4, x4, x8          /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
 	lsl	x22, x2, #5             /* a[6]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	lsl	x4, x4, #1              /* a5x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x24, x22, x6            /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x11, x11, x24           /*                      return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x24, x22, x6            /* a[6]<<*a4x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x11, x11, x24           /* a[3]..<<*a[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
 	add	x11, x11, x20           /* a[3]..<<*a[3]...hi.. */
 	madd	x19, x2, x4, x19        /* a3a0x2.lo.. */
 	lsl	x20, x0, #5             /* a[7]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x6, x20, x6
+	umulh	x6, x20, x6             /* a[7]<<*a4x2.hi */
 	add	x10, x10, x6            /* a[3]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x13, x0, x4, x13
+	madd	x13, x0, x4, x13        /* a[3]..*a[1]..<<.lo.. */
 	madd	x13, x2, x2, x13        /* a[3]..*a[1]..<<.lo.. */
-	umulh	x6, x22, x4             /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x6, x22, x4             /* a[6]<<*a5x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x10, x10, x6            /* a[3]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x6, x20, x4             /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x6, x20, x4             /* a[7]<<*a5x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x12, x12, x6            /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x6, x22, x2             /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x6, x22, x2             /* a[6]<<*a[6].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x12, x12, x6            /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
 	lsl	x6, x2, #1              /* a6x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x4, x20, x0             /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x4, x20, x0             /* a[7]<<*a[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x17, x17, x4            /* a[3]..<<*a[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
 	umulh	x4, x20, x6             /* a[7]<<*a6x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x7, x0, x6, x7          /* a[3]..*a[2]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
@@ -688,22 +688,22 @@ LOCAL(square_n_loop3):
 	lsl	x19, x7, #5             /* s2..<< */
 	umulh	x20, x19, x3            /* s2..<<*s0..<<.hi */
 	lsl	x21, x6, #5             /* s3..<< */
-	umulh	x1, x1, x17
+	umulh	x1, x1, x17             /* s1..<<*s1...hi */
 	add	x1, x20, x1             /* s2..<<*s0..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
 	umulh	x20, x21, x3            /* s3..<<*s0..<<.hi     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	mov	x22, #0x7fffffffffffff80 /* 0x7fffffffffffff80 */
 	madd	x23, x6, x3, x22        /* s3..*s0..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	mul	x24, x17, x17           /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	mul	x24, x17, x17           /* s1..*s1...lo         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x3, x7, x3, x24         /* s2..*s0..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
 	lsl	x17, x17, #1            /* s1..<<               columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	madd	x23, x7, x17, x23       /* s3..*s0..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x19, x17           /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x24, x19, x17           /* s2..<<*s1..<<.hi     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x20, x20, x24           /* s3..<<*s0..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
 	umulh	x19, x19, x7            /* s2..<<*s2...hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x24, x21, x17
+	umulh	x24, x21, x17           /* s3..<<*s1..<<.hi */
 	add	x19, x24, x19           /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
 	mov	x24, #0x3fffffffffffffc0 /* 0x3fffffffffffffc0 */
-	madd	x17, x6, x17, x24
+	madd	x17, x6, x17, x24       /* s3..*s1..<<.lo.. */
 	madd	x17, x7, x7, x17        /* s3..*s1..<<.lo.. */
 	lsl	x7, x7, #1              /* s2..<<               columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	umulh	x25, x21, x7            /* s3..<<*s2..<<.hi     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
@@ -711,7 +711,7 @@ LOCAL(square_n_loop3):
 	umulh	x21, x21, x6            /* s3..<<*s3...hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x6, x6, x6, x24         /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
 	mul	x26, x8, x8             /* s0s0.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x27, x8, #5
+	lsl	x27, x8, #5             /* s0<< */
 	umulh	x27, x27, x8            /* s0<<*s0.hi */
 	lsl	x8, x8, #1              /* s0x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	mul	x28, x9, x8             /* s1s0x2.lo            return Halves(x * y, ((x << 5) * y).split(64)[1]) */
@@ -721,27 +721,27 @@ LOCAL(square_n_loop3):
 	umulh	x30, x30, x9            /* s1<<*s1.hi */
 	lsl	x22, x10, #5            /* s2<< */
 	str	x15, [sp, #104]         /* spill s7 */
-	umulh	x15, x22, x8
+	umulh	x15, x22, x8            /* s2<<*s0x2.hi */
 	add	x15, x15, x30           /* s2<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
 	lsl	x30, x11, #5            /* s3<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	str	x14, [sp, #112]         /* spill s6 */
 	umulh	x14, x30, x8            /* s3<<*s0x2.hi */
 	madd	x24, x11, x8, x24       /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
 	str	x13, [sp, #120]         /* spill s5 */
-	mul	x13, x9, x9             /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	mul	x13, x9, x9             /* s1s1.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x8, x10, x8, x13        /* s2s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
 	lsl	x9, x9, #1              /* s1x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	madd	x13, x10, x9, x24       /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x22, x9            /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x24, x22, x9            /* s2<<*s1x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x14, x14, x24           /* s3<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
 	umulh	x22, x22, x10           /* s2<<*s2.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	sub	x5, x5, x26             /* s0..*s0...lo..       return Halves(self.x - other.x, self.high - other.high) */
 	sub	x16, x16, x27           /* s0..<<*s0...hi.. */
 	sub	x4, x4, x28             /* s1..*s0..<<.lo.. */
-	umulh	x24, x30, x9            /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x24, x30, x9            /* s3<<*s1x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x22, x24, x22           /* s3<<*s1x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
 	sub	x0, x0, x2              /* s1..<<*s0..<<.hi..   return Halves(self.x - other.x, self.high - other.high) */
-	mul	x24, x10, x10           /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	mul	x24, x10, x10           /* s2s2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x9, x11, x9, x24        /* s3s1x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
 	lsl	x10, x10, #1            /* s2x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	sub	x3, x3, x8              /* s2..*s0..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
@@ -752,56 +752,56 @@ LOCAL(square_n_loop3):
 	umulh	x26, x30, x10           /* s3<<*s2x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	umulh	x30, x30, x11           /* s3<<*s3.hi */
 	sub	x9, x24, x9             /* s3..*s1..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
-	add	x24, x19, x27           /*                      return Halves(self.x + other.x, self.high + other.high) */
+	add	x24, x19, x27           /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
 	sub	x22, x24, x22           /* s3..<<*s1..<<.hi..   return Halves(self.x - other.x, self.high - other.high) */
 	add	x17, x17, x5            /* s3..*s1..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
 	add	x16, x19, x16           /* s3..<<*s1..<<.hi.. */
-	add	x5, x7, x28
+	add	x5, x7, x28             /* s3..*s2..<<.lo.. */
 	msub	x10, x11, x10, x5       /* s3..*s2..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
 	add	x7, x7, x4              /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	add	x5, x25, x2
+	add	x5, x25, x2             /* s3..<<*s2..<<.hi.. */
 	sub	x5, x5, x26             /* s3..<<*s2..<<.hi..   return Halves(self.x - other.x, self.high - other.high) */
 	ldr	x2, [sp, #120]          /* s5 */
 	add	x4, x25, x0             /* s3..<<*s2..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x8, x6, x8
+	add	x8, x6, x8              /* s3..*s3...lo.. */
 	msub	x8, x11, x11, x8        /* s3..*s3...lo..       return Halves(self.x - other.x, self.high - other.high) */
 	add	x11, x6, x3             /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
-	add	x15, x21, x15
+	add	x15, x21, x15           /* s3..<<*s3...hi.. */
 	sub	x15, x15, x30           /* s3..<<*s3...hi..     return Halves(self.x - other.x, self.high - other.high) */
 	add	x6, x21, x1             /* s3..<<*s3...hi..     return Halves(self.x + other.x, self.high + other.high) */
 	ldp	x0, x1, [sp, #104]      /* x0=s7 x1=s6 */
 	madd	x9, x12, x12, x9        /* s3..*s1..<<.lo.. */
-	lsl	x3, x12, #5             /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x3, x3, x12
+	lsl	x3, x12, #5             /* s4<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x3, x3, x12             /* s4<<*s4.hi */
 	add	x3, x22, x3             /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
 	lsl	x12, x12, #1            /* s4x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
 	madd	x10, x2, x12, x10       /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
 	madd	x8, x1, x12, x8         /* s3..*s3...lo.. */
 	madd	x13, x0, x12, x13       /* s3s0x2.lo.. */
 	lsl	x19, x2, #5             /* s5<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x21, x19, x12
+	umulh	x21, x19, x12           /* s5<<*s4x2.hi */
 	add	x5, x5, x21             /* s3..<<*s2..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
 	umulh	x19, x19, x2            /* s5<<*s5.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x8, x2, x2, x8          /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
 	lsl	x21, x1, #5             /* s6<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	lsl	x2, x2, #1              /* s5x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x22, x21, x12           /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x15, x15, x22           /*                      return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x22, x21, x12           /* s6<<*s4x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x15, x15, x22           /* s3..<<*s3...hi..     return Halves(self.x + other.x, self.high + other.high) */
 	add	x15, x15, x19           /* s3..<<*s3...hi.. */
 	madd	x13, x1, x2, x13        /* s3s0x2.lo.. */
 	lsl	x19, x0, #5             /* s7<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x12, x19, x12
+	umulh	x12, x19, x12           /* s7<<*s4x2.hi */
 	add	x12, x14, x12           /* s3<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	madd	x14, x0, x2, x17
+	madd	x14, x0, x2, x17        /* s3..*s1..<<.lo.. */
 	madd	x14, x1, x1, x14        /* s3..*s1..<<.lo.. */
-	umulh	x17, x21, x2            /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x17, x21, x2            /* s6<<*s5x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x12, x12, x17           /* s3<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x17, x19, x2            /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x17, x19, x2            /* s7<<*s5x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x16, x16, x17           /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x17, x21, x1            /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x17, x21, x1            /* s6<<*s6.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x16, x16, x17           /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
 	lsl	x17, x1, #1             /* s6x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x2, x19, x0             /*                      return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x2, x19, x0             /* s7<<*s7.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x6, x6, x2              /* s3..<<*s3...hi..     return Halves(self.x + other.x, self.high + other.high) */
 	umulh	x2, x19, x17            /* s7<<*s6x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x17, x0, x17, x7        /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
@@ -864,7 +864,7 @@ LOCAL(square_n_none):
 	add	x11, x11, x10, lsr #56  /* a[3].low.. */
 	add	x10, x7, x9, lsr #56    /* a[2].low.. */
 	add	x9, x6, x8, lsr #56     /* a[1].low.. */
-	and	x8, x8, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x8, x8, #0xffffffffffffff /* a[0].low             return columns[k].split(56)[1] */
 	add	x8, x8, x16             /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
 LOCAL(square_n_join2):
 	ldr	x16, [sp, #88]          /* out */
@@ -933,15 +933,15 @@ SYMBOL(p448_8x56_mul_small):
 	mul	x6, x2, x17             /* ca5.lo */
 	umulh	x17, x2, x17            /* ca5.hi */
 	mul	x3, x2, x5              /* ca6.lo */
-	umulh	x5, x2, x5
+	umulh	x5, x2, x5              /* ca6.hi */
 	extr	x5, x5, x3, #56         /* ca6.lo.high          return columns[k].split(56)[1] */
 	extr	x17, x17, x6, #56       /* ca5.lo.high */
 	mul	x1, x2, x4              /* ca7.lo               return carried(carried([c * limb for limb in a])) */
-	umulh	x4, x2, x4
+	umulh	x4, x2, x4              /* ca7.hi */
 	extr	x4, x4, x1, #56         /* ca7.lo.high          return columns[k].split(56)[0] */
-	and	x2, x1, #0xffffffffffffff
+	and	x2, x1, #0xffffffffffffff /* ca7.lo.low */
 	add	x5, x2, x5              /* ca7.lo.low..         limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x3, x3, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x3, x3, #0xffffffffffffff /* ca6.lo.low           return columns[k].split(56)[1] */
 	add	x17, x3, x17            /* ca6.lo.low..         limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	extr	x16, x16, x7, #56       /* ca4.lo.high          return columns[k].split(56)[1] */
 	and	x6, x6, #0xffffffffffffff /* ca5.lo.low */
@@ -966,18 +966,18 @@ SYMBOL(p448_8x56_mul_small):
 	add	x8, x11, x8             /* ca1.lo.low..         limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	add	x11, x14, x17, lsr #56  /* (ca7.lo.low..).low.. */
 	add	x14, x7, x16, lsr #56   /* (ca6.lo.low..).low.. */
-	and	x16, x16, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x16, x16, #0xffffffffffffff /* (ca5.lo.low..).low   return columns[k].split(56)[1] */
 	add	x16, x16, x13, lsr #56  /* (ca5.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	add	x17, x15, x12, lsr #56  /* (ca3.lo.low..).high.. */
 	and	x13, x13, #0xffffffffffffff /* (ca4.lo.low..).low   return columns[k].split(56)[1] */
-	and	x12, x12, #0xffffffffffffff
+	and	x12, x12, #0xffffffffffffff /* (ca3.lo.low..).low */
 	add	x12, x12, x9, lsr #56   /* (ca3.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	and	x9, x9, #0xffffffffffffff /* (ca2.lo.low..).low   return columns[k].split(56)[1] */
 	and	x7, x8, #0xffffffffffffff /* (ca1.lo.low..).low */
 	add	x13, x13, x17           /* (ca4.lo.low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	add	x8, x9, x8, lsr #56     /* (ca2.lo.low..).low.. */
 	add	x9, x7, x10, lsr #56    /* (ca1.lo.low..).low.. */
-	and	x10, x10, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x10, x10, #0xffffffffffffff /* (ca0.lo.low..).low   return columns[k].split(56)[1] */
 	add	x10, x10, x15           /* (ca0.lo.low..).low.. return [low(0) + high(7), *reversed(limbs)] */
 	stp	x12, x13, [x0, #24]
 	str	x16, [x0, #40]
@@ -1009,19 +1009,19 @@ SYMBOL(p448_8x56_add):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* b[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	add	x8, x8, x10             /* a[0]..               return [x + y for x, y in zip(a, b)] */
 	add	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x2, #16]     /* b[3] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
 	add	x10, x10, x12           /* a[2].. */
 	add	x11, x11, x13           /* a[3].. */
 	ldp	x12, x13, [x1, #32]     /* x12=a[4] x13=a[5] */
-	ldp	x14, x15, [x2, #32]     /* b[5] */
+	ldp	x14, x15, [x2, #32]     /* x14=b[4] x15=b[5] */
 	add	x12, x12, x14           /* a[4].. */
 	add	x13, x13, x15           /* a[5].. */
 	ldp	x14, x15, [x1, #48]     /* x14=a[6] x15=a[7] */
-	ldp	x16, x17, [x2, #48]     /* b[7] */
+	ldp	x16, x17, [x2, #48]     /* x16=b[6] x17=b[7] */
 	add	x14, x14, x16           /* a[6].. */
 	add	x15, x15, x17           /* a[7].. */
 	stp	x8, x9, [x0]
@@ -1053,8 +1053,8 @@ SYMBOL(p448_8x56_sub):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
-	ldp	x13, x14, [x2]          /* b[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
+	ldp	x13, x14, [x2]          /* x13=b[0] x14=b[1] */
 	mov	x10, #0x1fffffffffffffe /* 0x1fffffffffffffe */
 	add	x8, x8, x10             /* a[0]..               return carried([x + m - y for x, m, y in zip(a, twice, b)]) */
 	add	x9, x9, x10             /* a[1].. */
@@ -1062,20 +1062,20 @@ SYMBOL(p448_8x56_sub):
 	add	x12, x12, x10           /* a[3].. */
 	sub	x8, x8, x13             /* a[0].. */
 	sub	x9, x9, x14             /* a[1].. */
-	ldp	x13, x14, [x2, #16]     /* b[3] */
+	ldp	x13, x14, [x2, #16]     /* x13=b[2] x14=b[3] */
 	sub	x11, x11, x13           /* a[2].. */
 	sub	x12, x12, x14           /* a[3].. */
 	ldp	x13, x14, [x1, #32]     /* x13=a[4] x14=a[5] */
-	mov	x15, #0x1fffffffffffffc
+	mov	x15, #0x1fffffffffffffc /* 0x1fffffffffffffc */
 	add	x13, x13, x15           /* a[4].. */
-	ldp	x15, x16, [x1, #48]     /* a[7] */
+	ldp	x15, x16, [x1, #48]     /* x15=a[6] x16=a[7] */
 	add	x14, x14, x10           /* a[5].. */
 	add	x15, x15, x10           /* a[6].. */
 	add	x10, x16, x10           /* a[7].. */
-	ldp	x16, x17, [x2, #32]     /* b[5] */
+	ldp	x16, x17, [x2, #32]     /* x16=b[4] x17=b[5] */
 	sub	x13, x13, x16           /* a[4].. */
 	sub	x14, x14, x17           /* a[5].. */
-	ldp	x16, x17, [x2, #48]     /* b[7] */
+	ldp	x16, x17, [x2, #48]     /* x16=b[6] x17=b[7] */
 	sub	x15, x15, x16           /* a[6].. */
 	sub	x10, x10, x17           /* a[7].. */
 	lsr	x16, x10, #56           /* (a[7]..).high        return columns[k].split(56)[0] */
@@ -1125,9 +1125,9 @@ SYMBOL(p448_8x56_sub):
 SYMBOL(p448_8x56_neg):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x10, [x1]           /* a[1] */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
-	ldp	x14, x15, [x1, #32]     /* a[5] */
+	ldp	x9, x10, [x1]           /* x9=a[0] x10=a[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
+	ldp	x14, x15, [x1, #32]     /* x14=a[4] x15=a[5] */
 	mov	x8, #0x1fffffffffffffe  /* 0x1fffffffffffffe */
 	sub	x9, x8, x9              /* a[0]..               return carried([m - x for m, x in zip(twice, a)]) */
 	sub	x10, x8, x10            /* a[1].. */
@@ -1136,27 +1136,27 @@ SYMBOL(p448_8x56_neg):
 	mov	x13, #0x1fffffffffffffc /* 0x1fffffffffffffc */
 	sub	x13, x13, x14           /* a[4].. */
 	sub	x14, x8, x15            /* a[5].. */
-	ldp	x15, x16, [x1, #48]     /* a[7] */
+	ldp	x15, x16, [x1, #48]     /* x15=a[6] x16=a[7] */
 	sub	x15, x8, x15            /* a[6].. */
 	sub	x8, x8, x16             /* a[7].. */
 	lsr	x16, x8, #56            /* (a[7]..).high        return columns[k].split(56)[0] */
-	and	x8, x8, #0xffffffffffffff
+	and	x8, x8, #0xffffffffffffff /* (a[7]..).low */
 	add	x8, x8, x15, lsr #56    /* (a[7]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x15, x15, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x15, x15, #0xffffffffffffff /* (a[6]..).low         return columns[k].split(56)[1] */
 	add	x15, x15, x14, lsr #56  /* (a[6]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x14, x14, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x14, x14, #0xffffffffffffff /* (a[5]..).low         return columns[k].split(56)[1] */
 	add	x14, x14, x13, lsr #56  /* (a[5]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	add	x17, x16, x12, lsr #56  /* (a[3]..).high.. */
-	and	x13, x13, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x13, x13, #0xffffffffffffff /* (a[4]..).low         return columns[k].split(56)[1] */
 	add	x13, x13, x17           /* (a[4]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x12, x12, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x12, x12, #0xffffffffffffff /* (a[3]..).low         return columns[k].split(56)[1] */
 	add	x12, x12, x11, lsr #56  /* (a[3]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x11, x11, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x11, x11, #0xffffffffffffff /* (a[2]..).low         return columns[k].split(56)[1] */
 	add	x11, x11, x10, lsr #56  /* (a[2]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x10, x10, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x10, x10, #0xffffffffffffff /* (a[1]..).low         return columns[k].split(56)[1] */
 	add	x10, x10, x9, lsr #56   /* (a[1]..).low..       limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x9, x9, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
-	add	x9, x9, x16             /*                      return [low(0) + high(7), *reversed(limbs)] */
+	and	x9, x9, #0xffffffffffffff /* (a[0]..).low         return columns[k].split(56)[1] */
+	add	x9, x9, x16             /* (a[0]..).low..       return [low(0) + high(7), *reversed(limbs)] */
 	stp	x9, x10, [x0]
 	stp	x11, x12, [x0, #16]
 	stp	x13, x14, [x0, #32]
@@ -1205,17 +1205,17 @@ SYMBOL(p448_8x56_canon):
 	add	x12, x12, x14, lsr #56  /* a[3].low.. */
 	add	x14, x16, x17, lsr #56  /* a[2].low.. */
 	add	x15, x6, x7, lsr #56    /* a[1].low.. */
-	and	x16, x7, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x16, x7, #0xffffffffffffff /* a[0].low             return columns[k].split(56)[1] */
 	add	x10, x16, x10           /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
-	add	x16, x10, #1            /*                      q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
-	add	x16, x15, x16, lsr #56
-	add	x16, x14, x16, lsr #56
-	add	x16, x12, x16, lsr #56
-	lsr	x16, x16, #56
-	add	x16, x16, #1
-	add	x16, x13, x16
-	add	x16, x11, x16, lsr #56
-	add	x16, x9, x16, lsr #56
+	add	x16, x10, #1            /* a[0].low..           q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
+	add	x16, x15, x16, lsr #56  /* a[1].low.. */
+	add	x16, x14, x16, lsr #56  /* a[2].low.. */
+	add	x16, x12, x16, lsr #56  /* a[3].low.. */
+	lsr	x16, x16, #56           /* (a[3].low..).high */
+	add	x16, x16, #1            /* (a[3].low..).high.. */
+	add	x16, x13, x16           /* a[4].low.. */
+	add	x16, x11, x16, lsr #56  /* a[5].low.. */
+	add	x16, x9, x16, lsr #56   /* a[6].low.. */
 	add	x16, x8, x16, lsr #56   /* a[7].low.. */
 	lsr	x17, x16, #56           /* (a[7].low..).high */
 	and	x16, x16, #0xff00000000000000 /* (a[7].low..).low     return [*reduced, limbs[7] + over - (q << 56)] */
@@ -1283,17 +1283,17 @@ SYMBOL(p448_8x56_to_bytes):
 	add	x12, x12, x14, lsr #56  /* a[3].low.. */
 	add	x14, x16, x17, lsr #56  /* a[2].low.. */
 	add	x15, x6, x7, lsr #56    /* a[1].low.. */
-	and	x16, x7, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x16, x7, #0xffffffffffffff /* a[0].low             return columns[k].split(56)[1] */
 	add	x10, x16, x10           /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
-	add	x16, x10, #1            /*                      q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
-	add	x16, x15, x16, lsr #56
-	add	x16, x14, x16, lsr #56
-	add	x16, x12, x16, lsr #56
-	lsr	x16, x16, #56
-	add	x16, x16, #1
-	add	x16, x13, x16
-	add	x16, x11, x16, lsr #56
-	add	x16, x9, x16, lsr #56
+	add	x16, x10, #1            /* a[0].low..           q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
+	add	x16, x15, x16, lsr #56  /* a[1].low.. */
+	add	x16, x14, x16, lsr #56  /* a[2].low.. */
+	add	x16, x12, x16, lsr #56  /* a[3].low.. */
+	lsr	x16, x16, #56           /* (a[3].low..).high */
+	add	x16, x16, #1            /* (a[3].low..).high.. */
+	add	x16, x13, x16           /* a[4].low.. */
+	add	x16, x11, x16, lsr #56  /* a[5].low.. */
+	add	x16, x9, x16, lsr #56   /* a[6].low.. */
 	add	x16, x8, x16, lsr #56   /* a[7].low.. */
 	lsr	x17, x16, #56           /* (a[7].low..).high */
 	and	x16, x16, #0xff00000000000000 /* (a[7].low..).low     return [*reduced, limbs[7] + over - (q << 56)] */
@@ -1364,7 +1364,7 @@ SYMBOL(p448_8x56_from_bytes):
 	extr	x9, x11, x9, #48        /* s[1].high            return [pick(beyond, 0, limb) for limb in fe.limbs_of(s.value)], 1 - beyond */
 	adcs	xzr, x11, xzr           /*                      beyond = s.value.at_least(P) */
 	extr	x11, x12, x11, #40      /* s[2].high            return [pick(beyond, 0, limb) for limb in fe.limbs_of(s.value)], 1 - beyond */
-	movn	x13, #1, lsl #32
+	movn	x13, #1, lsl #32        /* 0xfffffffeffffffff */
 	sbcs	xzr, x12, x13           /*                      beyond = s.value.at_least(P) */
 	ldp	x13, x14, [x1, #32]     /* x13=s[4] x14=s[5] */
 	ldr	x15, [x1, #48]          /* s[6] */
@@ -1392,7 +1392,7 @@ SYMBOL(p448_8x56_from_bytes):
 	csel	x14, xzr, x14, cs       /* %v31 */
 	cset	x16, cs                 /* %v33 */
 	stp	x8, x10, [x0]
-	movz	x8, #1
+	movz	x8, #1                  /* 1 */
 	sub	x8, x8, x16             /* %v34 */
 	stp	x9, x11, [x0, #16]
 	stp	x12, x13, [x0, #32]
@@ -1424,20 +1424,20 @@ SYMBOL(p448_8x56_select):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x3]          /* b[1] */
+	ldp	x10, x11, [x3]          /* x10=b[0] x11=b[1] */
 	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v21 */
 	csel	x9, x9, x11, cs         /* %v22 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x3, #16]     /* b[3] */
+	ldp	x12, x13, [x3, #16]     /* x12=b[2] x13=b[3] */
 	csel	x10, x10, x12, cs       /* %v23 */
 	csel	x11, x11, x13, cs       /* %v24 */
 	ldp	x12, x13, [x2, #32]     /* x12=a[4] x13=a[5] */
-	ldp	x14, x15, [x3, #32]     /* b[5] */
+	ldp	x14, x15, [x3, #32]     /* x14=b[4] x15=b[5] */
 	csel	x12, x12, x14, cs       /* %v25 */
 	csel	x13, x13, x15, cs       /* %v26 */
 	ldp	x14, x15, [x2, #48]     /* x14=a[6] x15=a[7] */
-	ldp	x16, x17, [x3, #48]     /* b[7] */
+	ldp	x16, x17, [x3, #48]     /* x16=b[6] x17=b[7] */
 	csel	x14, x14, x16, cs       /* %v27 */
 	csel	x15, x15, x17, cs       /* %v28 */
 	stp	x8, x9, [x0]
@@ -1470,98 +1470,98 @@ SYMBOL(p448_8x56_lookup):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1, #64]       /* x8=table[8] x9=table[9] */
-	ldp	x10, x11, [x1]          /* table[1] */
+	ldp	x10, x11, [x1]          /* x10=table[0] x11=table[1] */
 	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v132                return pick(bit, a, b) */
 	csel	x9, x9, x11, cs         /* %v133 */
 	ldp	x10, x11, [x1, #80]     /* x10=table[10] x11=table[11] */
-	ldp	x12, x13, [x1, #16]     /* table[3] */
+	ldp	x12, x13, [x1, #16]     /* x12=table[2] x13=table[3] */
 	csel	x10, x10, x12, cs       /* %v134 */
 	csel	x11, x11, x13, cs       /* %v135 */
 	ldp	x12, x13, [x1, #96]     /* x12=table[12] x13=table[13] */
-	ldp	x14, x15, [x1, #32]     /* table[5] */
+	ldp	x14, x15, [x1, #32]     /* x14=table[4] x15=table[5] */
 	csel	x12, x12, x14, cs       /* %v136 */
 	csel	x13, x13, x15, cs       /* %v137 */
 	ldp	x14, x15, [x1, #112]    /* x14=table[14] x15=table[15] */
-	ldp	x16, x17, [x1, #48]     /* table[7] */
+	ldp	x16, x17, [x1, #48]     /* x16=table[6] x17=table[7] */
 	csel	x14, x14, x16, cs       /* %v138 */
 	csel	x15, x15, x17, cs       /* %v139 */
-	ldp	x16, x17, [x1, #128]    /* table[17] */
+	ldp	x16, x17, [x1, #128]    /* x16=table[16] x17=table[17] */
 	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x16, x8, cs         /* %v140                return pick(bit, a, b) */
 	csel	x9, x17, x9, cs         /* %v141 */
-	ldp	x16, x17, [x1, #144]    /* table[19] */
+	ldp	x16, x17, [x1, #144]    /* x16=table[18] x17=table[19] */
 	csel	x10, x16, x10, cs       /* %v142 */
 	csel	x11, x17, x11, cs       /* %v143 */
-	ldp	x16, x17, [x1, #160]    /* table[21] */
+	ldp	x16, x17, [x1, #160]    /* x16=table[20] x17=table[21] */
 	csel	x12, x16, x12, cs       /* %v144 */
 	csel	x13, x17, x13, cs       /* %v145 */
-	ldp	x16, x17, [x1, #176]    /* table[23] */
+	ldp	x16, x17, [x1, #176]    /* x16=table[22] x17=table[23] */
 	csel	x14, x16, x14, cs       /* %v146 */
 	csel	x15, x17, x15, cs       /* %v147 */
-	ldp	x16, x17, [x1, #192]    /* table[25] */
+	ldp	x16, x17, [x1, #192]    /* x16=table[24] x17=table[25] */
 	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x16, x8, cs         /* %v148                return pick(bit, a, b) */
 	csel	x9, x17, x9, cs         /* %v149 */
-	ldp	x16, x17, [x1, #208]    /* table[27] */
+	ldp	x16, x17, [x1, #208]    /* x16=table[26] x17=table[27] */
 	csel	x10, x16, x10, cs       /* %v150 */
 	csel	x11, x17, x11, cs       /* %v151 */
-	ldp	x16, x17, [x1, #224]    /* table[29] */
+	ldp	x16, x17, [x1, #224]    /* x16=table[28] x17=table[29] */
 	csel	x12, x16, x12, cs       /* %v152 */
 	csel	x13, x17, x13, cs       /* %v153 */
-	ldp	x16, x17, [x1, #240]    /* table[31] */
+	ldp	x16, x17, [x1, #240]    /* x16=table[30] x17=table[31] */
 	csel	x14, x16, x14, cs       /* %v154 */
 	csel	x15, x17, x15, cs       /* %v155 */
-	ldp	x16, x17, [x1, #256]    /* table[33] */
+	ldp	x16, x17, [x1, #256]    /* x16=table[32] x17=table[33] */
 	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x16, x8, cs         /* %v156                return pick(bit, a, b) */
 	csel	x9, x17, x9, cs         /* %v157 */
-	ldp	x16, x17, [x1, #272]    /* table[35] */
+	ldp	x16, x17, [x1, #272]    /* x16=table[34] x17=table[35] */
 	csel	x10, x16, x10, cs       /* %v158 */
 	csel	x11, x17, x11, cs       /* %v159 */
-	ldp	x16, x17, [x1, #288]    /* table[37] */
+	ldp	x16, x17, [x1, #288]    /* x16=table[36] x17=table[37] */
 	csel	x12, x16, x12, cs       /* %v160 */
 	csel	x13, x17, x13, cs       /* %v161 */
-	ldp	x16, x17, [x1, #304]    /* table[39] */
+	ldp	x16, x17, [x1, #304]    /* x16=table[38] x17=table[39] */
 	csel	x14, x16, x14, cs       /* %v162 */
 	csel	x15, x17, x15, cs       /* %v163 */
-	ldp	x16, x17, [x1, #320]    /* table[41] */
+	ldp	x16, x17, [x1, #320]    /* x16=table[40] x17=table[41] */
 	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x16, x8, cs         /* %v164                return pick(bit, a, b) */
 	csel	x9, x17, x9, cs         /* %v165 */
-	ldp	x16, x17, [x1, #336]    /* table[43] */
+	ldp	x16, x17, [x1, #336]    /* x16=table[42] x17=table[43] */
 	csel	x10, x16, x10, cs       /* %v166 */
 	csel	x11, x17, x11, cs       /* %v167 */
-	ldp	x16, x17, [x1, #352]    /* table[45] */
+	ldp	x16, x17, [x1, #352]    /* x16=table[44] x17=table[45] */
 	csel	x12, x16, x12, cs       /* %v168 */
 	csel	x13, x17, x13, cs       /* %v169 */
-	ldp	x16, x17, [x1, #368]    /* table[47] */
+	ldp	x16, x17, [x1, #368]    /* x16=table[46] x17=table[47] */
 	csel	x14, x16, x14, cs       /* %v170 */
 	csel	x15, x17, x15, cs       /* %v171 */
-	ldp	x16, x17, [x1, #384]    /* table[49] */
+	ldp	x16, x17, [x1, #384]    /* x16=table[48] x17=table[49] */
 	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x16, x8, cs         /* %v172                return pick(bit, a, b) */
 	csel	x9, x17, x9, cs         /* %v173 */
-	ldp	x16, x17, [x1, #400]    /* table[51] */
+	ldp	x16, x17, [x1, #400]    /* x16=table[50] x17=table[51] */
 	csel	x10, x16, x10, cs       /* %v174 */
 	csel	x11, x17, x11, cs       /* %v175 */
-	ldp	x16, x17, [x1, #416]    /* table[53] */
+	ldp	x16, x17, [x1, #416]    /* x16=table[52] x17=table[53] */
 	csel	x12, x16, x12, cs       /* %v176 */
 	csel	x13, x17, x13, cs       /* %v177 */
-	ldp	x16, x17, [x1, #432]    /* table[55] */
+	ldp	x16, x17, [x1, #432]    /* x16=table[54] x17=table[55] */
 	csel	x14, x16, x14, cs       /* %v178 */
 	csel	x15, x17, x15, cs       /* %v179 */
-	ldp	x16, x17, [x1, #448]    /* table[57] */
+	ldp	x16, x17, [x1, #448]    /* x16=table[56] x17=table[57] */
 	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x16, x8, cs         /* %v180                return pick(bit, a, b) */
 	csel	x9, x17, x9, cs         /* %v181 */
-	ldp	x16, x17, [x1, #464]    /* table[59] */
+	ldp	x16, x17, [x1, #464]    /* x16=table[58] x17=table[59] */
 	csel	x10, x16, x10, cs       /* %v182 */
 	csel	x11, x17, x11, cs       /* %v183 */
-	ldp	x16, x17, [x1, #480]    /* table[61] */
+	ldp	x16, x17, [x1, #480]    /* x16=table[60] x17=table[61] */
 	csel	x12, x16, x12, cs       /* %v184 */
 	csel	x13, x17, x13, cs       /* %v185 */
-	ldp	x16, x17, [x1, #496]    /* table[63] */
+	ldp	x16, x17, [x1, #496]    /* x16=table[62] x17=table[63] */
 	csel	x14, x16, x14, cs       /* %v186 */
 	ldr	x16, [x1, #512]         /* table[64] */
 	csel	x15, x17, x15, cs       /* %v187 */
@@ -1819,17 +1819,17 @@ SYMBOL(p448_8x56_is_zero):
 	add	x12, x12, x14, lsr #56  /* a[3].low.. */
 	add	x14, x16, x17, lsr #56  /* a[2].low.. */
 	add	x15, x6, x7, lsr #56    /* a[1].low.. */
-	and	x16, x7, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x16, x7, #0xffffffffffffff /* a[0].low             return columns[k].split(56)[1] */
 	add	x10, x16, x10           /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
-	add	x16, x10, #1            /*                      q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
-	add	x16, x15, x16, lsr #56
-	add	x16, x14, x16, lsr #56
-	add	x16, x12, x16, lsr #56
-	lsr	x16, x16, #56
-	add	x16, x16, #1
-	add	x16, x13, x16
-	add	x16, x11, x16, lsr #56
-	add	x16, x9, x16, lsr #56
+	add	x16, x10, #1            /* a[0].low..           q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
+	add	x16, x15, x16, lsr #56  /* a[1].low.. */
+	add	x16, x14, x16, lsr #56  /* a[2].low.. */
+	add	x16, x12, x16, lsr #56  /* a[3].low.. */
+	lsr	x16, x16, #56           /* (a[3].low..).high */
+	add	x16, x16, #1            /* (a[3].low..).high.. */
+	add	x16, x13, x16           /* a[4].low.. */
+	add	x16, x11, x16, lsr #56  /* a[5].low.. */
+	add	x16, x9, x16, lsr #56   /* a[6].low.. */
 	add	x16, x8, x16, lsr #56   /* a[7].low.. */
 	lsr	x17, x16, #56           /* (a[7].low..).high */
 	and	x16, x16, #0xff00000000000000 /* (a[7].low..).low     return [*reduced, limbs[7] + over - (q << 56)] */
@@ -1837,7 +1837,7 @@ SYMBOL(p448_8x56_is_zero):
 	add	x15, x15, x10, lsr #56  /* a[1].low.. */
 	and	x10, x10, #0xffffffffffffff /* (a[0].low..).low */
 	add	x14, x14, x15, lsr #56  /* a[2].low.. */
-	and	x15, x15, #0xffffffffffffff
+	and	x15, x15, #0xffffffffffffff /* (a[1].low..).low */
 	add	x10, x10, x15           /* (a[0].low..).low..   return sum(canon(a)).is_zero() */
 	add	x12, x12, x14, lsr #56  /* a[3].low..           limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	and	x14, x14, #0xffffffffffffff /* (a[2].low..).low */
@@ -1854,9 +1854,9 @@ SYMBOL(p448_8x56_is_zero):
 	and	x11, x11, #0xffffffffffffff /* (a[5].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	sub	x8, x8, x16             /* a[7].low..           return [*reduced, limbs[7] + over - (q << 56)] */
 	add	x10, x10, x11           /* (a[0].low..).low..   return sum(canon(a)).is_zero() */
-	and	x9, x9, #0xffffffffffffff /*                      limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	add	x9, x10, x9             /*                      return sum(canon(a)).is_zero() */
-	add	x8, x9, x8
+	and	x9, x9, #0xffffffffffffff /* (a[6].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	add	x9, x10, x9             /* (a[0].low..).low..   return sum(canon(a)).is_zero() */
+	add	x8, x9, x8              /* (a[0].low..).low.. */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v64 */
 	ret
@@ -1883,8 +1883,8 @@ SYMBOL(p448_8x56_equal):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x0]            /* x8=a[0] x9=a[1] */
-	ldp	x11, x12, [x0, #16]     /* a[3] */
-	ldp	x13, x14, [x1]          /* b[1] */
+	ldp	x11, x12, [x0, #16]     /* x11=a[2] x12=a[3] */
+	ldp	x13, x14, [x1]          /* x13=b[0] x14=b[1] */
 	mov	x10, #0x1fffffffffffffe /* 0x1fffffffffffffe */
 	add	x8, x8, x10             /* a[0]..               return carried([x + m - y for x, m, y in zip(a, twice, b)]) */
 	add	x9, x9, x10             /* a[1].. */
@@ -1892,20 +1892,20 @@ SYMBOL(p448_8x56_equal):
 	add	x12, x12, x10           /* a[3].. */
 	sub	x8, x8, x13             /* a[0].. */
 	sub	x9, x9, x14             /* a[1].. */
-	ldp	x13, x14, [x1, #16]     /* b[3] */
+	ldp	x13, x14, [x1, #16]     /* x13=b[2] x14=b[3] */
 	sub	x11, x11, x13           /* a[2].. */
 	sub	x12, x12, x14           /* a[3].. */
 	ldp	x13, x14, [x0, #32]     /* x13=a[4] x14=a[5] */
-	mov	x15, #0x1fffffffffffffc
+	mov	x15, #0x1fffffffffffffc /* 0x1fffffffffffffc */
 	add	x13, x13, x15           /* a[4].. */
-	ldp	x15, x16, [x0, #48]     /* a[7] */
+	ldp	x15, x16, [x0, #48]     /* x15=a[6] x16=a[7] */
 	add	x14, x14, x10           /* a[5].. */
 	add	x15, x15, x10           /* a[6].. */
 	add	x10, x16, x10           /* a[7].. */
-	ldp	x16, x17, [x1, #32]     /* b[5] */
+	ldp	x16, x17, [x1, #32]     /* x16=b[4] x17=b[5] */
 	sub	x13, x13, x16           /* a[4].. */
 	sub	x14, x14, x17           /* a[5].. */
-	ldp	x16, x17, [x1, #48]     /* b[7] */
+	ldp	x16, x17, [x1, #48]     /* x16=b[6] x17=b[7] */
 	sub	x15, x15, x16           /* a[6].. */
 	sub	x10, x10, x17           /* a[7].. */
 	lsr	x16, x10, #56           /* (a[7]..).high        return columns[k].split(56)[0] */
@@ -1931,11 +1931,11 @@ SYMBOL(p448_8x56_equal):
 	add	x8, x8, x16             /* (a[0]..).low..       return [low(0) + high(7), *reversed(limbs)] */
 	add	x10, x10, x14, lsr #56  /* ((a[7]..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	add	x14, x7, x15, lsr #56   /* ((a[6]..).low..).low.. */
-	and	x15, x15, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x15, x15, #0xffffffffffffff /* ((a[5]..).low..).low return columns[k].split(56)[1] */
 	add	x15, x15, x13, lsr #56  /* ((a[5]..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	add	x16, x17, x11, lsr #56  /* ((a[3]..).low..).high.. */
 	and	x13, x13, #0xffffffffffffff /* ((a[4]..).low..).low return columns[k].split(56)[1] */
-	and	x11, x11, #0xffffffffffffff
+	and	x11, x11, #0xffffffffffffff /* ((a[3]..).low..).low */
 	add	x11, x11, x9, lsr #56   /* ((a[3]..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
 	and	x9, x9, #0xffffffffffffff /* ((a[2]..).low..).low return columns[k].split(56)[1] */
 	and	x7, x12, #0xffffffffffffff /* ((a[1]..).low..).low */
@@ -1944,15 +1944,15 @@ SYMBOL(p448_8x56_equal):
 	add	x9, x9, x12, lsr #56    /* ((a[2]..).low..).low.. */
 	add	x8, x7, x8, lsr #56     /* ((a[1]..).low..).low.. */
 	add	x12, x6, x17            /* ((a[0]..).low..).low.. return [low(0) + high(7), *reversed(limbs)] */
-	add	x16, x12, #1            /*                      q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
-	add	x16, x8, x16, lsr #56
-	add	x16, x9, x16, lsr #56
-	add	x16, x11, x16, lsr #56
-	lsr	x16, x16, #56
-	add	x16, x16, #1
-	add	x16, x13, x16
-	add	x16, x15, x16, lsr #56
-	add	x16, x14, x16, lsr #56
+	add	x16, x12, #1            /* ((a[0]..).low..).low.. q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
+	add	x16, x8, x16, lsr #56   /* ((a[1]..).low..).low.. */
+	add	x16, x9, x16, lsr #56   /* ((a[2]..).low..).low.. */
+	add	x16, x11, x16, lsr #56  /* ((a[3]..).low..).low.. */
+	lsr	x16, x16, #56           /* (((a[3]..).low..).low..).high */
+	add	x16, x16, #1            /* (((a[3]..).low..).low..).high.. */
+	add	x16, x13, x16           /* ((a[4]..).low..).low.. */
+	add	x16, x15, x16, lsr #56  /* ((a[5]..).low..).low.. */
+	add	x16, x14, x16, lsr #56  /* ((a[6]..).low..).low.. */
 	add	x16, x10, x16, lsr #56  /* ((a[7]..).low..).low.. */
 	lsr	x17, x16, #56           /* (((a[7]..).low..).low..).high */
 	and	x16, x16, #0xff00000000000000 /* (((a[7]..).low..).low..).low return [*reduced, limbs[7] + over - (q << 56)] */
@@ -1960,7 +1960,7 @@ SYMBOL(p448_8x56_equal):
 	add	x8, x8, x12, lsr #56    /* ((a[1]..).low..).low.. */
 	and	x12, x12, #0xffffffffffffff /* (((a[0]..).low..).low..).low */
 	add	x9, x9, x8, lsr #56     /* ((a[2]..).low..).low.. */
-	and	x8, x8, #0xffffffffffffff
+	and	x8, x8, #0xffffffffffffff /* (((a[1]..).low..).low..).low */
 	add	x8, x12, x8             /* (((a[0]..).low..).low..).low.. return sum(canon(a)).is_zero() */
 	add	x11, x11, x9, lsr #56   /* ((a[3]..).low..).low.. limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	and	x9, x9, #0xffffffffffffff /* (((a[2]..).low..).low..).low */
@@ -1977,9 +1977,9 @@ SYMBOL(p448_8x56_equal):
 	and	x9, x12, #0xffffffffffffff /* (((a[5]..).low..).low..).low limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	sub	x10, x10, x16           /* ((a[7]..).low..).low.. return [*reduced, limbs[7] + over - (q << 56)] */
 	add	x8, x8, x9              /* (((a[0]..).low..).low..).low.. return sum(canon(a)).is_zero() */
-	and	x9, x11, #0xffffffffffffff /*                      limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	add	x8, x8, x9              /*                      return sum(canon(a)).is_zero() */
-	add	x8, x8, x10
+	and	x9, x11, #0xffffffffffffff /* (((a[6]..).low..).low..).low limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	add	x8, x8, x9              /* (((a[0]..).low..).low..).low.. return sum(canon(a)).is_zero() */
+	add	x8, x8, x10             /* (((a[0]..).low..).low..).low.. */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v109 */
 	ret
@@ -2025,17 +2025,17 @@ SYMBOL(p448_8x56_absolute):
 	add	x12, x12, x14, lsr #56  /* a[3].low.. */
 	add	x14, x16, x17, lsr #56  /* a[2].low.. */
 	add	x15, x6, x7, lsr #56    /* a[1].low.. */
-	and	x16, x7, #0xffffffffffffff /*                      return columns[k].split(56)[1] */
+	and	x16, x7, #0xffffffffffffff /* a[0].low             return columns[k].split(56)[1] */
 	add	x10, x16, x10           /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
-	add	x16, x10, #1            /*                      q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
-	add	x16, x15, x16, lsr #56
-	add	x16, x14, x16, lsr #56
-	add	x16, x12, x16, lsr #56
-	lsr	x16, x16, #56
-	add	x16, x16, #1
-	add	x16, x13, x16
-	add	x16, x11, x16, lsr #56
-	add	x16, x9, x16, lsr #56
+	add	x16, x10, #1            /* a[0].low..           q = (limbs[k] + (q + 1 if k == 4 else q)).split(56)[1] */
+	add	x16, x15, x16, lsr #56  /* a[1].low.. */
+	add	x16, x14, x16, lsr #56  /* a[2].low.. */
+	add	x16, x12, x16, lsr #56  /* a[3].low.. */
+	lsr	x16, x16, #56           /* (a[3].low..).high */
+	add	x16, x16, #1            /* (a[3].low..).high.. */
+	add	x16, x13, x16           /* a[4].low.. */
+	add	x16, x11, x16, lsr #56  /* a[5].low.. */
+	add	x16, x9, x16, lsr #56   /* a[6].low.. */
 	add	x16, x8, x16, lsr #56   /* a[7].low.. */
 	lsr	x17, x16, #56           /* (a[7].low..).high */
 	and	x16, x16, #0xff00000000000000 /* (a[7].low..).low     return [*reduced, limbs[7] + over - (q << 56)] */
@@ -2074,7 +2074,7 @@ SYMBOL(p448_8x56_absolute):
 	sbcs	x17, x9, x15            /* (a[1].low..).low.high.. */
 	and	x7, x10, #1             /* ((a[0].low..).low..).low */
 	sbcs	x6, x9, x14             /* (a[2].low..).low.high.. */
-	movn	x5, #1, lsl #32
+	movn	x5, #1, lsl #32         /* 0xfffffffeffffffff */
 	sbcs	x5, x5, x12             /* (a[3].low..).low.high.. */
 	sbcs	x4, x9, x13             /* (a[4].low..).low.high.. */
 	sbcs	x3, x9, x11             /* (a[5].low..).low.high.. */
@@ -2095,15 +2095,15 @@ SYMBOL(p448_8x56_absolute):
 	extr	x11, x8, x11, #16       /* %v93 */
 	lsr	x8, x8, #8              /* %v94 */
 	and	x10, x10, #0xffffffffffffff /* %v95 */
-	and	x9, x9, #0xffffffffffffff
+	and	x9, x9, #0xffffffffffffff /* %v96 */
 	stp	x10, x9, [x0]
 	and	x9, x15, #0xffffffffffffff /* %v97 */
 	and	x10, x14, #0xffffffffffffff /* %v98 */
 	and	x12, x12, #0xffffffffffffff /* %v99 */
 	stp	x9, x10, [x0, #16]
-	and	x9, x13, #0xffffffffffffff
+	and	x9, x13, #0xffffffffffffff /* %v100 */
 	stp	x12, x9, [x0, #32]
-	and	x9, x11, #0xffffffffffffff
+	and	x9, x11, #0xffffffffffffff /* %v101 */
 	stp	x9, x8, [x0, #48]
 	ret
 	.cfi_endproc

@@ -87,7 +87,7 @@ SYMBOL(p521_9x58_carry):
 	add	x12, x7, x12, lsr #58   /* a[5].low.. */
 	add	x14, x5, x14, lsr #58   /* a[6].low.. */
 	add	x15, x4, x6, lsr #58    /* a[7].low.. */
-	and	x16, x16, #0x1ffffffffffffff /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	and	x16, x16, #0x1ffffffffffffff /* a[8].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	add	x16, x16, x17, lsr #58  /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	stp	x10, x8, [x0]
 	stp	x9, x11, [x0, #16]
@@ -154,43 +154,43 @@ SYMBOL(p521_9x58_mul):
 	umulh	x23, x10, x21           /* a[0]<<*b[7].hi */
 	madd	x13, x8, x12, x13       /* a0b1.lo..            sums[k] += x * (n * y) */
 	umulh	x10, x10, x24           /* a[0]<<*b[8].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	mul	x2, x9, x12             /*                      sums[k] += x * (n * y) */
+	mul	x2, x9, x12             /* a1b1.lo              sums[k] += x * (n * y) */
 	madd	x2, x8, x16, x2         /* a0b2.lo.. */
-	mul	x25, x9, x16
+	mul	x25, x9, x16            /* a1b2.lo */
 	madd	x25, x8, x17, x25       /* a0b3.lo.. */
-	mul	x26, x9, x17
+	mul	x26, x9, x17            /* a1b3.lo */
 	madd	x26, x8, x5, x26        /* a0b4.lo.. */
-	mul	x27, x9, x5
+	mul	x27, x9, x5             /* a1b4.lo */
 	madd	x27, x8, x4, x27        /* a0b5.lo.. */
-	mul	x28, x9, x4
+	mul	x28, x9, x4             /* a1b5.lo */
 	madd	x28, x8, x20, x28       /* a0b6.lo.. */
-	mul	x30, x9, x20
+	mul	x30, x9, x20            /* a1b6.lo */
 	madd	x30, x8, x21, x30       /* a0b7.lo.. */
 	str	x0, [sp, #88]           /* spill out */
-	mul	x0, x9, x21
+	mul	x0, x9, x21             /* a1b7.lo */
 	madd	x0, x8, x24, x0         /* a0b8.lo.. */
 	lsl	x24, x24, #1            /* b8x2 */
 	str	x1, [sp, #96]           /* spill a */
-	mul	x1, x9, x24
+	mul	x1, x9, x24             /* a1b8x2.lo */
 	madd	x8, x8, x11, x1         /* a0b0.lo.. */
 	lsl	x9, x9, #4              /* a[1]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x1, x9, x11
+	umulh	x1, x9, x11             /* a[1]<<*b[0].hi */
 	add	x15, x15, x1            /* a[0]<<*b[1].hi.. */
-	umulh	x1, x9, x12
+	umulh	x1, x9, x12             /* a[1]<<*b[1].hi */
 	add	x7, x7, x1              /* a[0]<<*b[2].hi.. */
-	umulh	x1, x9, x16
+	umulh	x1, x9, x16             /* a[1]<<*b[2].hi */
 	add	x6, x6, x1              /* a[0]<<*b[3].hi.. */
-	umulh	x1, x9, x17
+	umulh	x1, x9, x17             /* a[1]<<*b[3].hi */
 	add	x3, x3, x1              /* a[0]<<*b[4].hi.. */
-	umulh	x1, x9, x5
+	umulh	x1, x9, x5              /* a[1]<<*b[4].hi */
 	add	x1, x19, x1             /* a[0]<<*b[5].hi.. */
-	umulh	x19, x9, x4
+	umulh	x19, x9, x4             /* a[1]<<*b[5].hi */
 	add	x19, x22, x19           /* a[0]<<*b[6].hi.. */
-	umulh	x22, x9, x20
+	umulh	x22, x9, x20            /* a[1]<<*b[6].hi */
 	add	x22, x23, x22           /* a[0]<<*b[7].hi.. */
-	umulh	x23, x9, x21
+	umulh	x23, x9, x21            /* a[1]<<*b[7].hi */
 	add	x10, x10, x23           /* a[0]<<*b[8].hi.. */
-	umulh	x9, x9, x24
+	umulh	x9, x9, x24             /* a[1]<<*b8x2.hi */
 	add	x9, x14, x9             /* a[0]<<*b[0].hi.. */
 	lsl	x14, x21, #1            /* b7x2                 sums[k] += x * (n * y) */
 	ldr	x21, [sp, #96]          /* reload a */
@@ -205,24 +205,24 @@ SYMBOL(p521_9x58_mul):
 	madd	x8, x21, x14, x8        /* a0b0.lo.. */
 	madd	x13, x21, x24, x13      /* a0b1.lo.. */
 	lsl	x21, x21, #4            /* a[2]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x30, x21, x11
+	umulh	x30, x21, x11           /* a[2]<<*b[0].hi */
 	add	x7, x7, x30             /* a[0]<<*b[2].hi.. */
-	umulh	x30, x21, x12
+	umulh	x30, x21, x12           /* a[2]<<*b[1].hi */
 	add	x6, x6, x30             /* a[0]<<*b[3].hi.. */
-	umulh	x30, x21, x16
+	umulh	x30, x21, x16           /* a[2]<<*b[2].hi */
 	add	x3, x3, x30             /* a[0]<<*b[4].hi.. */
-	umulh	x30, x21, x17
+	umulh	x30, x21, x17           /* a[2]<<*b[3].hi */
 	add	x1, x1, x30             /* a[0]<<*b[5].hi.. */
-	umulh	x30, x21, x5
+	umulh	x30, x21, x5            /* a[2]<<*b[4].hi */
 	add	x19, x19, x30           /* a[0]<<*b[6].hi.. */
-	umulh	x30, x21, x4
+	umulh	x30, x21, x4            /* a[2]<<*b[5].hi */
 	add	x22, x22, x30           /* a[0]<<*b[7].hi.. */
-	umulh	x30, x21, x20
+	umulh	x30, x21, x20           /* a[2]<<*b[6].hi */
 	add	x10, x10, x30           /* a[0]<<*b[8].hi.. */
 	lsl	x20, x20, #1            /* b6x2                 sums[k] += x * (n * y) */
-	umulh	x30, x21, x14           /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x30, x21, x14           /* a[2]<<*b7x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x9, x9, x30             /* a[0]<<*b[0].hi.. */
-	umulh	x21, x21, x24
+	umulh	x21, x21, x24           /* a[2]<<*b8x2.hi */
 	add	x15, x15, x21           /* a[0]<<*b[1].hi.. */
 	ldr	x21, [sp, #96]          /* reload a */
 	ldr	x21, [x21, #24]         /* a[3] */
@@ -236,24 +236,24 @@ SYMBOL(p521_9x58_mul):
 	madd	x13, x21, x14, x13      /* a0b1.lo.. */
 	madd	x2, x21, x24, x2        /* a0b2.lo.. */
 	lsl	x21, x21, #4            /* a[3]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x30, x21, x11
+	umulh	x30, x21, x11           /* a[3]<<*b[0].hi */
 	add	x6, x6, x30             /* a[0]<<*b[3].hi.. */
-	umulh	x30, x21, x12
+	umulh	x30, x21, x12           /* a[3]<<*b[1].hi */
 	add	x3, x3, x30             /* a[0]<<*b[4].hi.. */
-	umulh	x30, x21, x16
+	umulh	x30, x21, x16           /* a[3]<<*b[2].hi */
 	add	x1, x1, x30             /* a[0]<<*b[5].hi.. */
-	umulh	x30, x21, x17
+	umulh	x30, x21, x17           /* a[3]<<*b[3].hi */
 	add	x19, x19, x30           /* a[0]<<*b[6].hi.. */
-	umulh	x30, x21, x5
+	umulh	x30, x21, x5            /* a[3]<<*b[4].hi */
 	add	x22, x22, x30           /* a[0]<<*b[7].hi.. */
-	umulh	x30, x21, x4
+	umulh	x30, x21, x4            /* a[3]<<*b[5].hi */
 	add	x10, x10, x30           /* a[0]<<*b[8].hi.. */
-	umulh	x30, x21, x20
+	umulh	x30, x21, x20           /* a[3]<<*b6x2.hi */
 	add	x9, x9, x30             /* a[0]<<*b[0].hi.. */
 	lsl	x4, x4, #1              /* b5x2                 sums[k] += x * (n * y) */
-	umulh	x30, x21, x14           /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x30, x21, x14           /* a[3]<<*b7x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x15, x15, x30           /* a[0]<<*b[1].hi.. */
-	umulh	x21, x21, x24
+	umulh	x21, x21, x24           /* a[3]<<*b8x2.hi */
 	add	x7, x7, x21             /* a[0]<<*b[2].hi.. */
 	ldr	x21, [sp, #96]          /* reload a */
 	ldr	x21, [x21, #32]         /* a[4] */
@@ -267,24 +267,24 @@ SYMBOL(p521_9x58_mul):
 	madd	x2, x21, x14, x2        /* a0b2.lo.. */
 	madd	x23, x21, x24, x23      /* a0b3.lo.. */
 	lsl	x21, x21, #4            /* a[4]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x30, x21, x11
+	umulh	x30, x21, x11           /* a[4]<<*b[0].hi */
 	add	x3, x3, x30             /* a[0]<<*b[4].hi.. */
-	umulh	x30, x21, x12
+	umulh	x30, x21, x12           /* a[4]<<*b[1].hi */
 	add	x1, x1, x30             /* a[0]<<*b[5].hi.. */
-	umulh	x30, x21, x16
+	umulh	x30, x21, x16           /* a[4]<<*b[2].hi */
 	add	x19, x19, x30           /* a[0]<<*b[6].hi.. */
-	umulh	x30, x21, x17
+	umulh	x30, x21, x17           /* a[4]<<*b[3].hi */
 	add	x22, x22, x30           /* a[0]<<*b[7].hi.. */
-	umulh	x30, x21, x5
+	umulh	x30, x21, x5            /* a[4]<<*b[4].hi */
 	add	x10, x10, x30           /* a[0]<<*b[8].hi.. */
-	umulh	x30, x21, x4
+	umulh	x30, x21, x4            /* a[4]<<*b5x2.hi */
 	add	x9, x9, x30             /* a[0]<<*b[0].hi.. */
 	lsl	x5, x5, #1              /* b4x2                 sums[k] += x * (n * y) */
-	umulh	x30, x21, x20           /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x30, x21, x20           /* a[4]<<*b6x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x15, x15, x30           /* a[0]<<*b[1].hi.. */
-	umulh	x30, x21, x14
+	umulh	x30, x21, x14           /* a[4]<<*b7x2.hi */
 	add	x7, x7, x30             /* a[0]<<*b[2].hi.. */
-	umulh	x21, x21, x24
+	umulh	x21, x21, x24           /* a[4]<<*b8x2.hi */
 	add	x6, x6, x21             /* a[0]<<*b[3].hi.. */
 	ldr	x21, [sp, #96]          /* reload a */
 	ldr	x21, [x21, #40]         /* a[5] */
@@ -298,24 +298,24 @@ SYMBOL(p521_9x58_mul):
 	madd	x23, x21, x14, x23      /* a0b3.lo.. */
 	madd	x25, x21, x24, x25      /* a0b4.lo.. */
 	lsl	x21, x21, #4            /* a[5]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x30, x21, x11
+	umulh	x30, x21, x11           /* a[5]<<*b[0].hi */
 	add	x1, x1, x30             /* a[0]<<*b[5].hi.. */
-	umulh	x30, x21, x12
+	umulh	x30, x21, x12           /* a[5]<<*b[1].hi */
 	add	x19, x19, x30           /* a[0]<<*b[6].hi.. */
-	umulh	x30, x21, x16
+	umulh	x30, x21, x16           /* a[5]<<*b[2].hi */
 	add	x22, x22, x30           /* a[0]<<*b[7].hi.. */
-	umulh	x30, x21, x17
+	umulh	x30, x21, x17           /* a[5]<<*b[3].hi */
 	add	x10, x10, x30           /* a[0]<<*b[8].hi.. */
-	umulh	x30, x21, x5
+	umulh	x30, x21, x5            /* a[5]<<*b4x2.hi */
 	add	x9, x9, x30             /* a[0]<<*b[0].hi.. */
-	umulh	x30, x21, x4
+	umulh	x30, x21, x4            /* a[5]<<*b5x2.hi */
 	add	x15, x15, x30           /* a[0]<<*b[1].hi.. */
 	lsl	x17, x17, #1            /* b3x2                 sums[k] += x * (n * y) */
-	umulh	x30, x21, x20           /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x30, x21, x20           /* a[5]<<*b6x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x7, x7, x30             /* a[0]<<*b[2].hi.. */
-	umulh	x30, x21, x14
+	umulh	x30, x21, x14           /* a[5]<<*b7x2.hi */
 	add	x6, x6, x30             /* a[0]<<*b[3].hi.. */
-	umulh	x21, x21, x24
+	umulh	x21, x21, x24           /* a[5]<<*b8x2.hi */
 	add	x3, x3, x21             /* a[0]<<*b[4].hi.. */
 	ldr	x21, [sp, #96]          /* reload a */
 	ldr	x21, [x21, #48]         /* a[6] */
@@ -329,24 +329,24 @@ SYMBOL(p521_9x58_mul):
 	madd	x25, x21, x14, x25      /* a0b4.lo.. */
 	madd	x26, x21, x24, x26      /* a0b5.lo.. */
 	lsl	x21, x21, #4            /* a[6]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x30, x21, x11
+	umulh	x30, x21, x11           /* a[6]<<*b[0].hi */
 	add	x19, x19, x30           /* a[0]<<*b[6].hi.. */
-	umulh	x30, x21, x12
+	umulh	x30, x21, x12           /* a[6]<<*b[1].hi */
 	add	x22, x22, x30           /* a[0]<<*b[7].hi.. */
-	umulh	x30, x21, x16
+	umulh	x30, x21, x16           /* a[6]<<*b[2].hi */
 	add	x10, x10, x30           /* a[0]<<*b[8].hi.. */
-	umulh	x30, x21, x17
+	umulh	x30, x21, x17           /* a[6]<<*b3x2.hi */
 	add	x9, x9, x30             /* a[0]<<*b[0].hi.. */
-	umulh	x30, x21, x5
+	umulh	x30, x21, x5            /* a[6]<<*b4x2.hi */
 	add	x15, x15, x30           /* a[0]<<*b[1].hi.. */
 	lsl	x16, x16, #1            /* b2x2                 sums[k] += x * (n * y) */
-	umulh	x30, x21, x4            /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x30, x21, x4            /* a[6]<<*b5x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x7, x7, x30             /* a[0]<<*b[2].hi.. */
-	umulh	x30, x21, x20
+	umulh	x30, x21, x20           /* a[6]<<*b6x2.hi */
 	add	x6, x6, x30             /* a[0]<<*b[3].hi.. */
-	umulh	x30, x21, x14
+	umulh	x30, x21, x14           /* a[6]<<*b7x2.hi */
 	add	x3, x3, x30             /* a[0]<<*b[4].hi.. */
-	umulh	x21, x21, x24
+	umulh	x21, x21, x24           /* a[6]<<*b8x2.hi */
 	add	x1, x1, x21             /* a[0]<<*b[5].hi.. */
 	ldr	x21, [sp, #96]          /* reload a */
 	ldr	x21, [x21, #56]         /* a[7] */
@@ -360,24 +360,24 @@ SYMBOL(p521_9x58_mul):
 	madd	x26, x21, x14, x26      /* a0b5.lo.. */
 	madd	x27, x21, x24, x27      /* a0b6.lo.. */
 	lsl	x21, x21, #4            /* a[7]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x30, x21, x11
+	umulh	x30, x21, x11           /* a[7]<<*b[0].hi */
 	add	x22, x22, x30           /* a[0]<<*b[7].hi.. */
-	umulh	x30, x21, x12
+	umulh	x30, x21, x12           /* a[7]<<*b[1].hi */
 	add	x10, x10, x30           /* a[0]<<*b[8].hi.. */
-	umulh	x30, x21, x16
+	umulh	x30, x21, x16           /* a[7]<<*b2x2.hi */
 	add	x9, x9, x30             /* a[0]<<*b[0].hi.. */
-	umulh	x30, x21, x17
+	umulh	x30, x21, x17           /* a[7]<<*b3x2.hi */
 	add	x15, x15, x30           /* a[0]<<*b[1].hi.. */
-	umulh	x30, x21, x5
+	umulh	x30, x21, x5            /* a[7]<<*b4x2.hi */
 	add	x7, x7, x30             /* a[0]<<*b[2].hi.. */
 	lsl	x12, x12, #1            /* b1x2                 sums[k] += x * (n * y) */
-	umulh	x30, x21, x4            /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x30, x21, x4            /* a[7]<<*b5x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x6, x6, x30             /* a[0]<<*b[3].hi.. */
-	umulh	x30, x21, x20
+	umulh	x30, x21, x20           /* a[7]<<*b6x2.hi */
 	add	x3, x3, x30             /* a[0]<<*b[4].hi.. */
-	umulh	x30, x21, x14
+	umulh	x30, x21, x14           /* a[7]<<*b7x2.hi */
 	add	x1, x1, x30             /* a[0]<<*b[5].hi.. */
-	umulh	x21, x21, x24
+	umulh	x21, x21, x24           /* a[7]<<*b8x2.hi */
 	add	x19, x19, x21           /* a[0]<<*b[6].hi.. */
 	ldr	x21, [sp, #96]          /* reload a */
 	ldr	x21, [x21, #64]         /* a[8] */
@@ -391,21 +391,21 @@ SYMBOL(p521_9x58_mul):
 	madd	x27, x21, x14, x27      /* a0b6.lo.. */
 	madd	x28, x21, x24, x28      /* a0b7.lo.. */
 	lsl	x21, x21, #4            /* a[8]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x11, x21, x11
+	umulh	x11, x21, x11           /* a[8]<<*b[0].hi */
 	add	x10, x10, x11           /* a[0]<<*b[8].hi.. */
-	umulh	x11, x21, x12
+	umulh	x11, x21, x12           /* a[8]<<*b1x2.hi */
 	add	x9, x9, x11             /* a[0]<<*b[0].hi.. */
-	umulh	x11, x21, x16
+	umulh	x11, x21, x16           /* a[8]<<*b2x2.hi */
 	add	x11, x15, x11           /* a[0]<<*b[1].hi.. */
-	umulh	x12, x21, x17
+	umulh	x12, x21, x17           /* a[8]<<*b3x2.hi */
 	add	x12, x7, x12            /* a[0]<<*b[2].hi.. */
-	umulh	x15, x21, x5
+	umulh	x15, x21, x5            /* a[8]<<*b4x2.hi */
 	add	x15, x6, x15            /* a[0]<<*b[3].hi.. */
-	umulh	x16, x21, x4
+	umulh	x16, x21, x4            /* a[8]<<*b5x2.hi */
 	add	x16, x3, x16            /* a[0]<<*b[4].hi.. */
-	umulh	x17, x21, x20
+	umulh	x17, x21, x20           /* a[8]<<*b6x2.hi */
 	add	x17, x1, x17            /* a[0]<<*b[5].hi.. */
-	umulh	x14, x21, x14
+	umulh	x14, x21, x14           /* a[8]<<*b7x2.hi */
 	add	x14, x19, x14           /* a[0]<<*b[6].hi.. */
 	umulh	x7, x21, x24            /* a[8]<<*b8x2.hi */
 	lsl	x6, x10, #1             /* a[0]<<*b[8].hi..<<   highs = [2 * highs[8], *highs[:8], highs[8]] */
@@ -453,7 +453,7 @@ SYMBOL(p521_9x58_mul):
 	and	x7, x20, #0x3ffffffffffffff /* (a0b7.lo..).low */
 	add	x15, x15, x16, lsr #56  /* (a0b6.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
 	add	x16, x7, x17, lsr #56   /* (a0b7.lo..).low.. */
-	and	x17, x5, #0x1ffffffffffffff /*                      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	and	x17, x5, #0x1ffffffffffffff /* (a0b8.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
 	add	x14, x17, x14, lsr #56  /* (a0b8.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
 	ldr	x17, [sp, #88]          /* out */
 	stp	x8, x13, [x17]
@@ -543,63 +543,63 @@ SYMBOL(p521_9x58_sqr):
 	madd	x21, x9, x9, x21        /* a1a1.lo..            sums[k] += x * (n * y) */
 	umulh	x23, x20, x10           /* a[1]<<*a0x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	umulh	x20, x20, x9            /* a[1]<<*a[1].hi */
-	umulh	x24, x22, x10
+	umulh	x24, x22, x10           /* a[2]<<*a0x2.hi */
 	add	x20, x20, x24           /* a[1]<<*a[1].hi.. */
 	umulh	x24, x22, x11           /* a[2]<<*a1x2.hi */
 	umulh	x22, x22, x12           /* a[2]<<*a[2].hi */
-	mul	x25, x13, x10           /*                      sums[k] += x * (n * y) */
+	mul	x25, x13, x10           /* a3a0x2.lo            sums[k] += x * (n * y) */
 	madd	x25, x12, x11, x25      /* a2a1x2.lo.. */
-	mul	x26, x13, x11
+	mul	x26, x13, x11           /* a3a1x2.lo */
 	madd	x12, x12, x12, x26      /* a2a2.lo.. */
 	lsl	x26, x13, #4            /* a[3]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	madd	x12, x16, x10, x12      /* a2a2.lo..            sums[k] += x * (n * y) */
-	umulh	x27, x26, x10           /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x27, x26, x10           /* a[3]<<*a0x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x24, x24, x27           /* a[2]<<*a1x2.hi.. */
-	umulh	x27, x26, x11
+	umulh	x27, x26, x11           /* a[3]<<*a1x2.hi */
 	add	x22, x22, x27           /* a[2]<<*a[2].hi.. */
 	umulh	x27, x26, x14           /* a[3]<<*a2x2.hi */
 	umulh	x26, x26, x13           /* a[3]<<*a[3].hi */
-	mul	x28, x16, x11           /*                      sums[k] += x * (n * y) */
+	mul	x28, x16, x11           /* a4a1x2.lo            sums[k] += x * (n * y) */
 	madd	x28, x13, x14, x28      /* a3a2x2.lo.. */
-	mul	x30, x16, x14
+	mul	x30, x16, x14           /* a4a2x2.lo */
 	madd	x13, x13, x13, x30      /* a3a3.lo.. */
 	lsl	x30, x16, #4            /* a[4]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	str	x0, [sp, #88]           /* spill out */
-	umulh	x0, x30, x10
+	umulh	x0, x30, x10            /* a[4]<<*a0x2.hi */
 	add	x0, x22, x0             /* a[2]<<*a[2].hi.. */
 	madd	x22, x17, x10, x28      /* a3a2x2.lo..          sums[k] += x * (n * y) */
-	umulh	x28, x30, x11           /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x28, x30, x11           /* a[4]<<*a1x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x27, x27, x28           /* a[3]<<*a2x2.hi.. */
 	madd	x13, x17, x11, x13      /* a3a3.lo..            sums[k] += x * (n * y) */
-	umulh	x28, x30, x14           /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x28, x30, x14           /* a[4]<<*a2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x26, x26, x28           /* a[3]<<*a[3].hi.. */
 	umulh	x28, x30, x15           /* a[4]<<*a3x2.hi */
 	umulh	x30, x30, x16           /* a[4]<<*a[4].hi */
 	lsl	x7, x7, #1              /* a4x2x2               sums[k] += x * (n * y) */
-	mul	x4, x17, x14
+	mul	x4, x17, x14            /* a5a2x2.lo */
 	madd	x4, x16, x15, x4        /* a4a3x2.lo.. */
 	str	x0, [sp, #96]           /* spill a[2]<<*a[2].hi.. */
-	mul	x0, x17, x15
+	mul	x0, x17, x15            /* a5a3x2.lo */
 	madd	x16, x16, x16, x0       /* a4a4.lo.. */
-	mul	x0, x17, x7
+	mul	x0, x17, x7             /* a5a4x2x2.lo */
 	madd	x8, x8, x8, x0          /* a0a0.lo.. */
-	mul	x0, x17, x6
+	mul	x0, x17, x6             /* a5a5x2.lo */
 	madd	x9, x9, x10, x0         /* a1a0x2.lo.. */
 	lsl	x17, x17, #4            /* a[5]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x0, x17, x10
+	umulh	x0, x17, x10            /* a[5]<<*a0x2.hi */
 	add	x0, x27, x0             /* a[3]<<*a2x2.hi.. */
-	umulh	x27, x17, x11
+	umulh	x27, x17, x11           /* a[5]<<*a1x2.hi */
 	add	x26, x26, x27           /* a[3]<<*a[3].hi.. */
-	umulh	x27, x17, x14
+	umulh	x27, x17, x14           /* a[5]<<*a2x2.hi */
 	add	x27, x28, x27           /* a[4]<<*a3x2.hi.. */
 	madd	x13, x5, x10, x13       /* a3a3.lo..            sums[k] += x * (n * y) */
-	umulh	x28, x17, x15           /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x28, x17, x15           /* a[5]<<*a3x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x28, x30, x28           /* a[4]<<*a[4].hi.. */
 	madd	x4, x5, x11, x4         /* a4a3x2.lo..          sums[k] += x * (n * y) */
 	madd	x16, x5, x14, x16       /* a4a4.lo.. */
-	umulh	x30, x17, x7            /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x30, x17, x7            /* a[5]<<*a4x2x2.hi     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x19, x19, x30           /* a[0]<<*a[0].hi.. */
-	umulh	x17, x17, x6
+	umulh	x17, x17, x6            /* a[5]<<*a5x2.hi */
 	add	x17, x23, x17           /* a[1]<<*a0x2.hi.. */
 	lsl	x15, x15, #1            /* a3x2x2               sums[k] += x * (n * y) */
 	madd	x8, x5, x15, x8         /* a0a0.lo.. */
@@ -608,23 +608,23 @@ SYMBOL(p521_9x58_sqr):
 	madd	x21, x5, x6, x21        /* a1a1.lo.. */
 	madd	x23, x5, x3, x25        /* a2a1x2.lo.. */
 	lsl	x5, x5, #4              /* a[6]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x25, x5, x10
+	umulh	x25, x5, x10            /* a[6]<<*a0x2.hi */
 	add	x25, x26, x25           /* a[3]<<*a[3].hi.. */
-	umulh	x26, x5, x11
+	umulh	x26, x5, x11            /* a[6]<<*a1x2.hi */
 	add	x26, x27, x26           /* a[4]<<*a3x2.hi.. */
-	umulh	x27, x5, x14
+	umulh	x27, x5, x14            /* a[6]<<*a2x2.hi */
 	add	x27, x28, x27           /* a[4]<<*a[4].hi.. */
-	umulh	x28, x5, x15
+	umulh	x28, x5, x15            /* a[6]<<*a3x2x2.hi */
 	add	x19, x19, x28           /* a[0]<<*a[0].hi.. */
 	ldp	x28, x30, [x1, #56]     /* x28=a[7] x30=a[8] */
 	madd	x4, x28, x10, x4        /* a4a3x2.lo..          sums[k] += x * (n * y) */
-	umulh	x30, x5, x7             /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x30, x5, x7             /* a[6]<<*a4x2x2.hi     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x17, x17, x30           /* a[1]<<*a0x2.hi.. */
 	madd	x16, x28, x11, x16      /* a4a4.lo..            sums[k] += x * (n * y) */
 	lsl	x14, x14, #1            /* a2x2x2 */
-	umulh	x30, x5, x6             /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x30, x5, x6             /* a[6]<<*a5x2x2.hi     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x20, x20, x30           /* a[1]<<*a[1].hi.. */
-	umulh	x5, x5, x3
+	umulh	x5, x5, x3              /* a[6]<<*a6x2.hi */
 	add	x5, x24, x5             /* a[2]<<*a1x2.hi.. */
 	madd	x8, x28, x14, x8        /* a0a0.lo..            sums[k] += x * (n * y) */
 	madd	x9, x28, x15, x9        /* a1a0x2.lo.. */
@@ -634,23 +634,23 @@ SYMBOL(p521_9x58_sqr):
 	madd	x12, x28, x3, x12       /* a2a2.lo.. */
 	madd	x22, x28, x2, x22       /* a3a2x2.lo.. */
 	lsl	x24, x28, #4            /* a[7]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x28, x24, x10
+	umulh	x28, x24, x10           /* a[7]<<*a0x2.hi */
 	add	x26, x26, x28           /* a[4]<<*a3x2.hi.. */
-	ldr	x30, [sp, #96]          /* reload a[2]<<*a[2].hi.. */
-	umulh	x28, x24, x11
+	ldr	x30, [sp, #96]          /* a[2]<<*a[2].hi.. */
+	umulh	x28, x24, x11           /* a[7]<<*a1x2.hi */
 	add	x27, x27, x28           /* a[4]<<*a[4].hi.. */
-	umulh	x28, x24, x14
+	umulh	x28, x24, x14           /* a[7]<<*a2x2x2.hi */
 	add	x19, x19, x28           /* a[0]<<*a[0].hi.. */
-	umulh	x28, x24, x15
+	umulh	x28, x24, x15           /* a[7]<<*a3x2x2.hi */
 	add	x17, x17, x28           /* a[1]<<*a0x2.hi.. */
-	umulh	x28, x24, x7
+	umulh	x28, x24, x7            /* a[7]<<*a4x2x2.hi */
 	add	x20, x20, x28           /* a[1]<<*a[1].hi.. */
-	umulh	x28, x24, x6
+	umulh	x28, x24, x6            /* a[7]<<*a5x2x2.hi */
 	add	x5, x5, x28             /* a[2]<<*a1x2.hi.. */
 	lsl	x11, x11, #1            /* a1x2x2               sums[k] += x * (n * y) */
 	umulh	x28, x24, x3            /* a[7]<<*a6x2x2.hi     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x28, x30, x28           /* a[2]<<*a[2].hi.. */
-	umulh	x24, x24, x2
+	umulh	x24, x24, x2            /* a[7]<<*a7x2.hi */
 	add	x0, x0, x24             /* a[3]<<*a2x2.hi.. */
 	ldr	x24, [x1, #64]          /* a[8] */
 	madd	x16, x24, x10, x16      /* a4a4.lo..            sums[k] += x * (n * y) */
@@ -665,21 +665,21 @@ SYMBOL(p521_9x58_sqr):
 	lsl	x30, x24, #1            /* a8x2 */
 	madd	x4, x24, x30, x4        /* a4a3x2.lo.. */
 	lsl	x24, x24, #4            /* a[8]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x10, x24, x10
+	umulh	x10, x24, x10           /* a[8]<<*a0x2.hi */
 	add	x10, x27, x10           /* a[4]<<*a[4].hi.. */
-	umulh	x11, x24, x11
+	umulh	x11, x24, x11           /* a[8]<<*a1x2x2.hi */
 	add	x11, x19, x11           /* a[0]<<*a[0].hi.. */
-	umulh	x14, x24, x14
+	umulh	x14, x24, x14           /* a[8]<<*a2x2x2.hi */
 	add	x14, x17, x14           /* a[1]<<*a0x2.hi.. */
-	umulh	x15, x24, x15
+	umulh	x15, x24, x15           /* a[8]<<*a3x2x2.hi */
 	add	x15, x20, x15           /* a[1]<<*a[1].hi.. */
-	umulh	x17, x24, x7
+	umulh	x17, x24, x7            /* a[8]<<*a4x2x2.hi */
 	add	x17, x5, x17            /* a[2]<<*a1x2.hi.. */
-	umulh	x7, x24, x6
+	umulh	x7, x24, x6             /* a[8]<<*a5x2x2.hi */
 	add	x7, x28, x7             /* a[2]<<*a[2].hi.. */
-	umulh	x6, x24, x3
+	umulh	x6, x24, x3             /* a[8]<<*a6x2x2.hi */
 	add	x6, x0, x6              /* a[3]<<*a2x2.hi.. */
-	umulh	x5, x24, x2
+	umulh	x5, x24, x2             /* a[8]<<*a7x2x2.hi */
 	add	x5, x25, x5             /* a[3]<<*a[3].hi.. */
 	umulh	x3, x24, x30            /* a[8]<<*a8x2.hi */
 	lsl	x2, x10, #1             /* a[4]<<*a[4].hi..<<   highs = [2 * highs[8], *highs[:8], highs[8]] */
@@ -716,7 +716,7 @@ SYMBOL(p521_9x58_sqr):
 	add	x10, x3, x10, lsr #2    /* a[4]<<*a3x2.hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
 	add	x9, x9, x2, lsr #56     /* (a1a0x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
 	add	x11, x1, x11, lsr #56   /* (a1a1.lo..).low.. */
-	and	x3, x19, #0x3ffffffffffffff /*                      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	and	x3, x19, #0x3ffffffffffffff /* (a2a1x2.lo..).low    limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
 	add	x14, x3, x14, lsr #56   /* (a2a1x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
 	add	x8, x8, x10, lsr #55    /* (a0a0.lo..).low.. */
 	and	x10, x12, #0x3ffffffffffffff /* (a2a2.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
@@ -726,7 +726,7 @@ SYMBOL(p521_9x58_sqr):
 	add	x12, x12, x17, lsr #56  /* (a3a2x2.lo..).low.. */
 	ldr	x17, [sp, #88]          /* out */
 	add	x13, x13, x7, lsr #56   /* (a3a3.lo..).low.. */
-	and	x15, x4, #0x3ffffffffffffff /*                      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	and	x15, x4, #0x3ffffffffffffff /* (a4a3x2.lo..).low    limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
 	add	x15, x15, x6, lsr #56   /* (a4a3x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
 	and	x16, x16, #0x1ffffffffffffff /* (a4a4.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
 	stp	x8, x9, [x17]           /*                      return [limbs[k] + carries[k - 1] for k in range(9)] */
@@ -823,64 +823,64 @@ LOCAL(square_n_loop3):
 	madd	x21, x9, x9, x21        /* s1s1.lo..            sums[k] += x * (n * y) */
 	umulh	x23, x20, x17           /* s1<<*s0x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	umulh	x20, x20, x9            /* s1<<*s1.hi */
-	umulh	x24, x22, x17
+	umulh	x24, x22, x17           /* s2<<*s0x2.hi */
 	add	x20, x20, x24           /* s1<<*s1.hi.. */
 	umulh	x24, x22, x7            /* s2<<*s1x2.hi */
 	umulh	x22, x22, x10           /* s2<<*s2.hi */
-	mul	x25, x11, x17           /*                      sums[k] += x * (n * y) */
+	mul	x25, x11, x17           /* s3s0x2.lo            sums[k] += x * (n * y) */
 	madd	x25, x10, x7, x25       /* s2s1x2.lo.. */
-	mul	x26, x11, x7
+	mul	x26, x11, x7            /* s3s1x2.lo */
 	madd	x10, x10, x10, x26      /* s2s2.lo.. */
 	lsl	x26, x11, #4            /* s3<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	madd	x10, x12, x17, x10      /* s2s2.lo..            sums[k] += x * (n * y) */
-	umulh	x27, x26, x17           /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x27, x26, x17           /* s3<<*s0x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x24, x24, x27           /* s2<<*s1x2.hi.. */
-	umulh	x27, x26, x7
+	umulh	x27, x26, x7            /* s3<<*s1x2.hi */
 	add	x22, x22, x27           /* s2<<*s2.hi.. */
 	umulh	x27, x26, x6            /* s3<<*s2x2.hi */
 	umulh	x26, x26, x11           /* s3<<*s3.hi */
-	mul	x28, x12, x7            /*                      sums[k] += x * (n * y) */
+	mul	x28, x12, x7            /* s4s1x2.lo            sums[k] += x * (n * y) */
 	madd	x28, x11, x6, x28       /* s3s2x2.lo.. */
-	mul	x30, x12, x6
+	mul	x30, x12, x6            /* s4s2x2.lo */
 	madd	x11, x11, x11, x30      /* s3s3.lo.. */
 	lsl	x30, x12, #4            /* s4<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	str	x2, [sp, #96]           /* spill n */
-	umulh	x2, x30, x17
+	umulh	x2, x30, x17            /* s4<<*s0x2.hi */
 	add	x2, x22, x2             /* s2<<*s2.hi.. */
 	madd	x22, x13, x17, x28      /* s3s2x2.lo..          sums[k] += x * (n * y) */
-	umulh	x28, x30, x7            /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x28, x30, x7            /* s4<<*s1x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x27, x27, x28           /* s3<<*s2x2.hi.. */
 	madd	x11, x13, x7, x11       /* s3s3.lo..            sums[k] += x * (n * y) */
-	umulh	x28, x30, x6            /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x28, x30, x6            /* s4<<*s2x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x26, x26, x28           /* s3<<*s3.hi.. */
 	umulh	x28, x30, x5            /* s4<<*s3x2.hi */
 	umulh	x30, x30, x12           /* s4<<*s4.hi */
 	lsl	x4, x4, #1              /* s4x2x2               sums[k] += x * (n * y) */
 	str	x16, [sp, #104]         /* spill s8 */
-	mul	x16, x13, x6
+	mul	x16, x13, x6            /* s5s2x2.lo */
 	madd	x16, x12, x5, x16       /* s4s3x2.lo.. */
 	str	x2, [sp, #112]          /* spill s2<<*s2.hi.. */
-	mul	x2, x13, x5
+	mul	x2, x13, x5             /* s5s3x2.lo */
 	madd	x12, x12, x12, x2       /* s4s4.lo.. */
-	mul	x2, x13, x4
+	mul	x2, x13, x4             /* s5s4x2x2.lo */
 	madd	x8, x8, x8, x2          /* s0s0.lo.. */
-	mul	x2, x13, x3
+	mul	x2, x13, x3             /* s5s5x2.lo */
 	madd	x9, x9, x17, x2         /* s1s0x2.lo.. */
 	lsl	x13, x13, #4            /* s5<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x2, x13, x17
+	umulh	x2, x13, x17            /* s5<<*s0x2.hi */
 	add	x2, x27, x2             /* s3<<*s2x2.hi.. */
-	umulh	x27, x13, x7
+	umulh	x27, x13, x7            /* s5<<*s1x2.hi */
 	add	x26, x26, x27           /* s3<<*s3.hi.. */
-	umulh	x27, x13, x6
+	umulh	x27, x13, x6            /* s5<<*s2x2.hi */
 	add	x27, x28, x27           /* s4<<*s3x2.hi.. */
 	madd	x11, x14, x17, x11      /* s3s3.lo..            sums[k] += x * (n * y) */
-	umulh	x28, x13, x5            /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x28, x13, x5            /* s5<<*s3x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x28, x30, x28           /* s4<<*s4.hi.. */
 	madd	x16, x14, x7, x16       /* s4s3x2.lo..          sums[k] += x * (n * y) */
 	madd	x12, x14, x6, x12       /* s4s4.lo.. */
-	umulh	x30, x13, x4            /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x30, x13, x4            /* s5<<*s4x2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x19, x19, x30           /* s0<<*s0.hi.. */
-	umulh	x13, x13, x3
+	umulh	x13, x13, x3            /* s5<<*s5x2.hi */
 	add	x13, x23, x13           /* s1<<*s0x2.hi.. */
 	lsl	x5, x5, #1              /* s3x2x2               sums[k] += x * (n * y) */
 	madd	x8, x14, x5, x8         /* s0s0.lo.. */
@@ -889,22 +889,22 @@ LOCAL(square_n_loop3):
 	madd	x21, x14, x3, x21       /* s1s1.lo.. */
 	madd	x23, x14, x1, x25       /* s2s1x2.lo.. */
 	lsl	x14, x14, #4            /* s6<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x25, x14, x17
+	umulh	x25, x14, x17           /* s6<<*s0x2.hi */
 	add	x25, x26, x25           /* s3<<*s3.hi.. */
-	umulh	x26, x14, x7
+	umulh	x26, x14, x7            /* s6<<*s1x2.hi */
 	add	x26, x27, x26           /* s4<<*s3x2.hi.. */
-	umulh	x27, x14, x6
+	umulh	x27, x14, x6            /* s6<<*s2x2.hi */
 	add	x27, x28, x27           /* s4<<*s4.hi.. */
-	umulh	x28, x14, x5
+	umulh	x28, x14, x5            /* s6<<*s3x2x2.hi */
 	add	x19, x19, x28           /* s0<<*s0.hi.. */
 	madd	x16, x15, x17, x16      /* s4s3x2.lo..          sums[k] += x * (n * y) */
-	umulh	x28, x14, x4            /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x28, x14, x4            /* s6<<*s4x2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x13, x13, x28           /* s1<<*s0x2.hi.. */
 	madd	x12, x15, x7, x12       /* s4s4.lo..            sums[k] += x * (n * y) */
 	lsl	x6, x6, #1              /* s2x2x2 */
-	umulh	x28, x14, x3            /*                      highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x28, x14, x3            /* s6<<*s5x2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x20, x20, x28           /* s1<<*s1.hi.. */
-	umulh	x14, x14, x1
+	umulh	x14, x14, x1            /* s6<<*s6x2.hi */
 	add	x14, x24, x14           /* s2<<*s1x2.hi.. */
 	madd	x8, x15, x6, x8         /* s0s0.lo..            sums[k] += x * (n * y) */
 	madd	x9, x15, x5, x9         /* s1s0x2.lo.. */
@@ -914,23 +914,23 @@ LOCAL(square_n_loop3):
 	madd	x10, x15, x1, x10       /* s2s2.lo.. */
 	madd	x22, x15, x0, x22       /* s3s2x2.lo.. */
 	lsl	x15, x15, #4            /* s7<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x24, x15, x17
+	umulh	x24, x15, x17           /* s7<<*s0x2.hi */
 	add	x24, x26, x24           /* s4<<*s3x2.hi.. */
-	ldr	x28, [sp, #112]         /* reload s2<<*s2.hi.. */
-	umulh	x26, x15, x7
+	ldr	x28, [sp, #112]         /* s2<<*s2.hi.. */
+	umulh	x26, x15, x7            /* s7<<*s1x2.hi */
 	add	x26, x27, x26           /* s4<<*s4.hi.. */
-	umulh	x27, x15, x6
+	umulh	x27, x15, x6            /* s7<<*s2x2x2.hi */
 	add	x19, x19, x27           /* s0<<*s0.hi.. */
-	umulh	x27, x15, x5
+	umulh	x27, x15, x5            /* s7<<*s3x2x2.hi */
 	add	x13, x13, x27           /* s1<<*s0x2.hi.. */
-	umulh	x27, x15, x4
+	umulh	x27, x15, x4            /* s7<<*s4x2x2.hi */
 	add	x20, x20, x27           /* s1<<*s1.hi.. */
-	umulh	x27, x15, x3
+	umulh	x27, x15, x3            /* s7<<*s5x2x2.hi */
 	add	x14, x14, x27           /* s2<<*s1x2.hi.. */
 	lsl	x7, x7, #1              /* s1x2x2               sums[k] += x * (n * y) */
 	umulh	x27, x15, x1            /* s7<<*s6x2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x27, x28, x27           /* s2<<*s2.hi.. */
-	umulh	x15, x15, x0
+	umulh	x15, x15, x0            /* s7<<*s7x2.hi */
 	add	x15, x2, x15            /* s3<<*s2x2.hi.. */
 	ldr	x2, [sp, #104]          /* s8 */
 	madd	x12, x2, x17, x12       /* s4s4.lo..            sums[k] += x * (n * y) */
@@ -945,21 +945,21 @@ LOCAL(square_n_loop3):
 	lsl	x28, x2, #1             /* s8x2 */
 	madd	x16, x2, x28, x16       /* s4s3x2.lo.. */
 	lsl	x2, x2, #4              /* s8<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x17, x2, x17
+	umulh	x17, x2, x17            /* s8<<*s0x2.hi */
 	add	x17, x26, x17           /* s4<<*s4.hi.. */
-	umulh	x7, x2, x7
+	umulh	x7, x2, x7              /* s8<<*s1x2x2.hi */
 	add	x7, x19, x7             /* s0<<*s0.hi.. */
-	umulh	x6, x2, x6
+	umulh	x6, x2, x6              /* s8<<*s2x2x2.hi */
 	add	x13, x13, x6            /* s1<<*s0x2.hi.. */
-	umulh	x6, x2, x5
+	umulh	x6, x2, x5              /* s8<<*s3x2x2.hi */
 	add	x6, x20, x6             /* s1<<*s1.hi.. */
-	umulh	x5, x2, x4
+	umulh	x5, x2, x4              /* s8<<*s4x2x2.hi */
 	add	x14, x14, x5            /* s2<<*s1x2.hi.. */
-	umulh	x5, x2, x3
+	umulh	x5, x2, x3              /* s8<<*s5x2x2.hi */
 	add	x5, x27, x5             /* s2<<*s2.hi.. */
-	umulh	x4, x2, x1
+	umulh	x4, x2, x1              /* s8<<*s6x2x2.hi */
 	add	x15, x15, x4            /* s3<<*s2x2.hi.. */
-	umulh	x4, x2, x0
+	umulh	x4, x2, x0              /* s8<<*s7x2x2.hi */
 	add	x4, x25, x4             /* s3<<*s3.hi.. */
 	umulh	x3, x2, x28             /* s8<<*s8x2.hi */
 	lsl	x2, x17, #1             /* s4<<*s4.hi..<<       highs = [2 * highs[8], *highs[:8], highs[8]] */
@@ -996,7 +996,7 @@ LOCAL(square_n_loop3):
 	add	x12, x3, x10, lsr #2    /* s4<<*s3x2.hi..       carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
 	add	x9, x9, x2, lsr #56     /* (s1s0x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
 	add	x10, x11, x7, lsr #56   /* (s1s1.lo..).low.. */
-	and	x11, x19, #0x3ffffffffffffff /*                      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	and	x11, x19, #0x3ffffffffffffff /* (s2s1x2.lo..).low    limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
 	ldr	x2, [sp, #96]           /* n */
 	add	x11, x11, x13, lsr #56  /* (s2s1x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
 	add	x8, x8, x12, lsr #55    /* (s0s0.lo..).low.. */
@@ -1006,9 +1006,9 @@ LOCAL(square_n_loop3):
 	add	x12, x12, x6, lsr #56   /* (s2s2.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
 	add	x13, x13, x14, lsr #56  /* (s3s2x2.lo..).low.. */
 	add	x14, x7, x5, lsr #56    /* (s3s3.lo..).low.. */
-	and	x16, x16, #0x3ffffffffffffff /*                      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	and	x16, x16, #0x3ffffffffffffff /* (s4s3x2.lo..).low    limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
 	add	x15, x16, x15, lsr #56  /* (s4s3x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
-	and	x16, x17, #0x1ffffffffffffff /*                      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	and	x16, x17, #0x1ffffffffffffff /* (s4s4.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
 	add	x16, x16, x4, lsr #56   /* (s4s4.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
 	sub	x2, x2, #1              /* n */
 	cbnz	x2, LOCAL(square_n_loop3)
@@ -1030,7 +1030,7 @@ LOCAL(square_n_none):
 	add	x12, x6, x12, lsr #58   /* a[5].low.. */
 	add	x13, x5, x13, lsr #58   /* a[6].low.. */
 	add	x14, x4, x14, lsr #58   /* a[7].low.. */
-	and	x16, x16, #0x1ffffffffffffff /*                      low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	and	x16, x16, #0x1ffffffffffffff /* a[8].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	add	x16, x16, x15, lsr #58  /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	mov	x15, x14                /* a[7].low.. */
 	mov	x14, x13                /* a[6].low.. */
@@ -1104,39 +1104,39 @@ SYMBOL(p521_9x58_mul_small):
 	umulh	x13, x2, x13            /* ca3.hi */
 	adds	x8, x8, x11             /* ca0.lo.high.. */
 	ldp	x11, x16, [x1, #32]     /* x11=a[4] x16=a[5] */
-	adc	x9, x9, xzr
+	adc	x9, x9, xzr             /* ca1.hi.. */
 	extr	x9, x9, x8, #58         /* (ca0.lo.high..).high */
 	mul	x17, x2, x11            /* ca4.lo */
 	umulh	x11, x2, x11            /* ca4.hi */
 	adds	x9, x9, x14             /* (ca0.lo.high..).high.. */
-	adc	x12, x12, xzr
+	adc	x12, x12, xzr           /* ca2.hi.. */
 	extr	x12, x12, x9, #58       /* ((ca0.lo.high..).high..).high */
 	mul	x14, x2, x16            /* ca5.lo */
 	umulh	x16, x2, x16            /* ca5.hi */
 	adds	x12, x12, x15           /* ((ca0.lo.high..).high..).high.. */
 	ldp	x15, x7, [x1, #48]      /* x15=a[6] x7=a[7] */
-	adc	x13, x13, xzr
+	adc	x13, x13, xzr           /* ca3.hi.. */
 	extr	x13, x13, x12, #58      /* (((ca0.lo.high..).high..).high..).high */
 	mul	x6, x2, x15             /* ca6.lo */
 	umulh	x15, x2, x15            /* ca6.hi */
 	adds	x13, x13, x17           /* (((ca0.lo.high..).high..).high..).high.. */
-	adc	x11, x11, xzr
+	adc	x11, x11, xzr           /* ca4.hi.. */
 	extr	x11, x11, x13, #58      /* ((((ca0.lo.high..).high..).high..).high..).high */
 	mul	x17, x2, x7             /* ca7.lo */
 	umulh	x7, x2, x7              /* ca7.hi */
 	adds	x11, x11, x14           /* ((((ca0.lo.high..).high..).high..).high..).high.. */
-	adc	x14, x16, xzr
+	adc	x14, x16, xzr           /* ca5.hi.. */
 	ldr	x16, [x1, #64]          /* a[8] */
 	extr	x14, x14, x11, #58      /* (((((ca0.lo.high..).high..).high..).high..).high..).high */
 	mul	x5, x2, x16             /* ca8.lo */
 	umulh	x16, x2, x16            /* ca8.hi */
 	adds	x14, x14, x6            /* (((((ca0.lo.high..).high..).high..).high..).high..).high.. */
-	adc	x15, x15, xzr
+	adc	x15, x15, xzr           /* ca6.hi.. */
 	extr	x15, x15, x14, #58      /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).high */
 	and	x10, x10, #0x3ffffffffffffff /* ca0.lo.low */
 	and	x8, x8, #0x3ffffffffffffff /* (ca0.lo.high..).low */
 	adds	x15, x15, x17           /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).high.. */
-	adc	x17, x7, xzr
+	adc	x17, x7, xzr            /* ca7.hi.. */
 	extr	x17, x17, x15, #58      /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high */
 	and	x9, x9, #0x3ffffffffffffff /* ((ca0.lo.high..).high..).low */
 	adds	x17, x17, x5            /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high.. */
@@ -1150,11 +1150,11 @@ SYMBOL(p521_9x58_mul_small):
 	add	x8, x8, x10, lsr #58    /* (ca0.lo.high..).low.. limbs[1] += carry */
 	and	x10, x10, #0x3ffffffffffffff /* (ca0.lo.low..).low   limbs[0], carry = (limbs[0] + carry).split(58) */
 	stp	x9, x11, [x0, #32]      /*                      limbs[1] += carry */
-	and	x9, x14, #0x3ffffffffffffff /*                      limb, carry = (column + carry).split(width) */
+	and	x9, x14, #0x3ffffffffffffff /* ((((((ca0.lo.high..).high..).high..).high..).high..).high..).low limb, carry = (column + carry).split(width) */
 	str	x9, [x0, #48]           /*                      limbs[1] += carry */
 	stp	x10, x8, [x0]
 	and	x8, x15, #0x3ffffffffffffff /* (((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).low limb, carry = (column + carry).split(width) */
-	and	x9, x17, #0x1ffffffffffffff
+	and	x9, x17, #0x1ffffffffffffff /* ((((((((ca0.lo.high..).high..).high..).high..).high..).high..).high..).high..).low */
 	stp	x8, x9, [x0, #56]       /*                      limbs[1] += carry */
 	ret
 	.cfi_endproc
@@ -1181,19 +1181,19 @@ SYMBOL(p521_9x58_add):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* b[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	add	x8, x8, x10             /* a[0]..               return [x + y for x, y in zip(a, b)] */
 	add	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x2, #16]     /* b[3] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
 	add	x10, x10, x12           /* a[2].. */
 	add	x11, x11, x13           /* a[3].. */
 	ldp	x12, x13, [x1, #32]     /* x12=a[4] x13=a[5] */
-	ldp	x14, x15, [x2, #32]     /* b[5] */
+	ldp	x14, x15, [x2, #32]     /* x14=b[4] x15=b[5] */
 	add	x12, x12, x14           /* a[4].. */
 	add	x13, x13, x15           /* a[5].. */
 	ldp	x14, x15, [x1, #48]     /* x14=a[6] x15=a[7] */
-	ldp	x16, x17, [x2, #48]     /* b[7] */
+	ldp	x16, x17, [x2, #48]     /* x16=b[6] x17=b[7] */
 	add	x14, x14, x16           /* a[6].. */
 	ldr	x16, [x1, #64]          /* a[8] */
 	add	x15, x15, x17           /* a[7].. */
@@ -1229,8 +1229,8 @@ SYMBOL(p521_9x58_sub):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
-	ldp	x13, x14, [x2]          /* b[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
+	ldp	x13, x14, [x2]          /* x13=b[0] x14=b[1] */
 	mov	x10, #0x7fffffffffffffe /* 0x7fffffffffffffe */
 	add	x8, x8, x10             /* a[0]..               return [x + 2 * m - y for x, m, y in zip(a, modulus, b)] */
 	add	x9, x9, x10             /* a[1].. */
@@ -1238,23 +1238,23 @@ SYMBOL(p521_9x58_sub):
 	add	x12, x12, x10           /* a[3].. */
 	sub	x8, x8, x13             /* a[0].. */
 	sub	x9, x9, x14             /* a[1].. */
-	ldp	x13, x14, [x2, #16]     /* b[3] */
+	ldp	x13, x14, [x2, #16]     /* x13=b[2] x14=b[3] */
 	sub	x11, x11, x13           /* a[2].. */
 	sub	x12, x12, x14           /* a[3].. */
-	ldp	x13, x14, [x1, #32]     /* a[5] */
-	ldp	x15, x16, [x1, #48]     /* a[7] */
+	ldp	x13, x14, [x1, #32]     /* x13=a[4] x14=a[5] */
+	ldp	x15, x16, [x1, #48]     /* x15=a[6] x16=a[7] */
 	add	x13, x13, x10           /* a[4].. */
 	add	x14, x14, x10           /* a[5].. */
 	add	x15, x15, x10           /* a[6].. */
 	add	x10, x16, x10           /* a[7].. */
-	ldp	x16, x17, [x2, #32]     /* b[5] */
+	ldp	x16, x17, [x2, #32]     /* x16=b[4] x17=b[5] */
 	sub	x13, x13, x16           /* a[4].. */
 	sub	x14, x14, x17           /* a[5].. */
-	ldp	x16, x17, [x2, #48]     /* b[7] */
+	ldp	x16, x17, [x2, #48]     /* x16=b[6] x17=b[7] */
 	sub	x15, x15, x16           /* a[6].. */
 	ldr	x16, [x1, #64]          /* a[8] */
 	sub	x10, x10, x17           /* a[7].. */
-	mov	x17, #0x3fffffffffffffe
+	mov	x17, #0x3fffffffffffffe /* 0x3fffffffffffffe */
 	add	x16, x16, x17           /* a[8].. */
 	ldr	x17, [x2, #64]          /* b[8] */
 	sub	x16, x16, x17           /* a[8].. */
@@ -1287,10 +1287,10 @@ SYMBOL(p521_9x58_sub):
 SYMBOL(p521_9x58_neg):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x10, [x1]           /* a[1] */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
-	ldp	x13, x14, [x1, #32]     /* a[5] */
-	ldp	x15, x16, [x1, #48]     /* a[7] */
+	ldp	x9, x10, [x1]           /* x9=a[0] x10=a[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
+	ldp	x13, x14, [x1, #32]     /* x13=a[4] x14=a[5] */
+	ldp	x15, x16, [x1, #48]     /* x15=a[6] x16=a[7] */
 	ldr	x17, [x1, #64]          /* a[8] */
 	mov	x8, #0x7fffffffffffffe  /* 0x7fffffffffffffe */
 	sub	x9, x8, x9              /* a[0]..               return [2 * m - x for m, x in zip(modulus, a)] */
@@ -1360,22 +1360,22 @@ SYMBOL(p521_9x58_canon):
 	lsr	x17, x11, #18           /* (a[3].low..).high    x = fe.element(carried(limbs)).value */
 	lsr	x6, x13, #24            /* (a[4].low..).high */
 	lsr	x5, x12, #30            /* (a[5].low..).high */
-	adc	x7, x7, xzr
+	adc	x7, x7, xzr             /* (a[1].low..).high.. */
 	adds	x9, x7, x9, lsl #52     /* (a[1].low..).high.. */
 	lsr	x7, x14, #36            /* (a[6].low..).high */
-	adc	x10, x10, xzr
+	adc	x10, x10, xzr           /* (a[2].low..).high.. */
 	adds	x10, x10, x11, lsl #46  /* (a[2].low..).high.. */
 	lsr	x11, x15, #42           /* (a[7].low..).high */
-	adc	x17, x17, xzr
+	adc	x17, x17, xzr           /* (a[3].low..).high.. */
 	adds	x13, x17, x13, lsl #40  /* (a[3].low..).high.. */
 	lsr	x17, x16, #48           /* (a[8].low..).high */
-	adc	x6, x6, xzr
+	adc	x6, x6, xzr             /* (a[4].low..).high.. */
 	adds	x12, x6, x12, lsl #34   /* (a[4].low..).high.. */
-	adc	x6, x5, xzr
+	adc	x6, x5, xzr             /* (a[5].low..).high.. */
 	adds	x14, x6, x14, lsl #28   /* (a[5].low..).high.. */
-	adc	x7, x7, xzr
+	adc	x7, x7, xzr             /* (a[6].low..).high.. */
 	adds	x15, x7, x15, lsl #22   /* (a[6].low..).high.. */
-	adc	x11, x11, xzr
+	adc	x11, x11, xzr           /* (a[7].low..).high.. */
 	adds	x11, x11, x16, lsl #16  /* (a[7].low..).high.. */
 	adc	x16, x17, xzr           /* (a[8].low..).high.. */
 	adds	xzr, x8, #1             /*                      q = (x + 1).split(521)[1] */
@@ -1410,13 +1410,13 @@ SYMBOL(p521_9x58_canon):
 	and	x9, x9, #0x3ffffffffffffff /* ((a[1].low..).high..).high.low */
 	extr	x11, x16, x11, #16      /* ((a[7].low..).high..).high */
 	stp	x8, x17, [x0]
-	and	x8, x10, #0x3ffffffffffffff
+	and	x8, x10, #0x3ffffffffffffff /* ((a[2].low..).high..).high.low */
 	stp	x9, x8, [x0, #16]
 	and	x8, x13, #0x3ffffffffffffff /* ((a[3].low..).high..).high.low */
 	and	x9, x12, #0x3ffffffffffffff /* ((a[4].low..).high..).high.low */
 	and	x10, x14, #0x3ffffffffffffff /* ((a[5].low..).high..).high.low */
 	stp	x8, x9, [x0, #32]
-	and	x8, x15, #0x3ffffffffffffff
+	and	x8, x15, #0x3ffffffffffffff /* ((a[6].low..).high..).high.low */
 	stp	x10, x8, [x0, #48]
 	str	x11, [x0, #64]
 	ret
@@ -1484,9 +1484,9 @@ SYMBOL(p521_9x58_to_bytes):
 	adc	x13, x7, xzr            /* (a[5].low..).high.. */
 	lsr	x7, x16, #48            /* (a[8].low..).high */
 	adds	x13, x13, x14, lsl #28  /* (a[5].low..).high.. */
-	adc	x14, x17, xzr
+	adc	x14, x17, xzr           /* (a[6].low..).high.. */
 	adds	x14, x14, x15, lsl #22  /* (a[6].low..).high.. */
-	adc	x15, x6, xzr
+	adc	x15, x6, xzr            /* (a[7].low..).high.. */
 	adds	x15, x15, x16, lsl #16  /* (a[7].low..).high.. */
 	adc	x16, x7, xzr            /* (a[8].low..).high.. */
 	adds	xzr, x8, #1             /*                      q = (x + 1).split(521)[1] */
@@ -1522,11 +1522,11 @@ SYMBOL(p521_9x58_to_bytes):
 	stur	x10, [x0, #34]
 	stur	x11, [x0, #26]
 	stur	x12, [x0, #18]
-	rev	x10, x14
+	rev	x10, x14                /* %v73 */
 	stur	x10, [x0, #10]
-	rev	x8, x8
+	rev	x8, x8                  /* %v74 */
 	stur	x8, [x0, #2]
-	rev	x8, x9
+	rev	x8, x9                  /* %v75 */
 	str	x8, [x0]
 	ret
 	.cfi_endproc
@@ -1580,7 +1580,7 @@ SYMBOL(p521_9x58_from_bytes):
 	adcs	xzr, x13, xzr
 	adcs	xzr, x14, xzr
 	adcs	xzr, x15, xzr
-	movz	x17, #511
+	movz	x17, #511               /* 0x1ff */
 	sbcs	xzr, x16, x17
 	csel	x8, xzr, x8, cs         /* %v23                 return fe.limbs_of(pick(beyond, 0, s.value)), 1 - beyond */
 	csel	x9, xzr, x9, cs         /* %v24 */
@@ -1601,7 +1601,7 @@ SYMBOL(p521_9x58_from_bytes):
 	extr	x15, x16, x15, #16      /* %v39 */
 	cset	x16, cs                 /* %v40 */
 	and	x8, x8, #0x3ffffffffffffff /* %v43 */
-	movz	x7, #1
+	movz	x7, #1                  /* 1 */
 	sub	x16, x7, x16            /* %v41 */
 	and	x17, x17, #0x3ffffffffffffff /* %v44 */
 	and	x9, x9, #0x3ffffffffffffff /* %v45 */
@@ -1613,7 +1613,7 @@ SYMBOL(p521_9x58_from_bytes):
 	and	x9, x13, #0x3ffffffffffffff /* %v49 */
 	stp	x10, x8, [x0, #32]
 	str	x9, [x0, #48]
-	and	x8, x14, #0x3ffffffffffffff
+	and	x8, x14, #0x3ffffffffffffff /* %v50 */
 	stp	x8, x15, [x0, #56]
 	mov	x0, x16                 /* %v41 */
 	ret
@@ -1642,20 +1642,20 @@ SYMBOL(p521_9x58_select):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x3]          /* b[1] */
+	ldp	x10, x11, [x3]          /* x10=b[0] x11=b[1] */
 	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v23 */
 	csel	x9, x9, x11, cs         /* %v24 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x3, #16]     /* b[3] */
+	ldp	x12, x13, [x3, #16]     /* x12=b[2] x13=b[3] */
 	csel	x10, x10, x12, cs       /* %v25 */
 	csel	x11, x11, x13, cs       /* %v26 */
 	ldp	x12, x13, [x2, #32]     /* x12=a[4] x13=a[5] */
-	ldp	x14, x15, [x3, #32]     /* b[5] */
+	ldp	x14, x15, [x3, #32]     /* x14=b[4] x15=b[5] */
 	csel	x12, x12, x14, cs       /* %v27 */
 	csel	x13, x13, x15, cs       /* %v28 */
 	ldp	x14, x15, [x2, #48]     /* x14=a[6] x15=a[7] */
-	ldp	x16, x17, [x3, #48]     /* b[7] */
+	ldp	x16, x17, [x3, #48]     /* x16=b[6] x17=b[7] */
 	csel	x14, x14, x16, cs       /* %v29 */
 	ldr	x16, [x2, #64]          /* a[8] */
 	csel	x15, x15, x17, cs       /* %v30 */
@@ -1693,96 +1693,96 @@ SYMBOL(p521_9x58_lookup):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #64]       /* x9=table[8] x8=table[9] */
-	ldp	x10, x11, [x1]          /* table[1] */
+	ldp	x10, x11, [x1]          /* x10=table[0] x11=table[1] */
 	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v148                return pick(bit, a, b) */
-	ldp	x10, x12, [x1, #80]     /* table[11] */
+	ldp	x10, x12, [x1, #80]     /* x10=table[10] x12=table[11] */
 	csel	x10, x10, x11, cs       /* %v149 */
-	ldp	x11, x13, [x1, #16]     /* table[3] */
+	ldp	x11, x13, [x1, #16]     /* x11=table[2] x13=table[3] */
 	csel	x11, x12, x11, cs       /* %v150 */
-	ldp	x12, x14, [x1, #96]     /* table[13] */
+	ldp	x12, x14, [x1, #96]     /* x12=table[12] x14=table[13] */
 	csel	x12, x12, x13, cs       /* %v151 */
-	ldp	x13, x15, [x1, #32]     /* table[5] */
+	ldp	x13, x15, [x1, #32]     /* x13=table[4] x15=table[5] */
 	csel	x13, x14, x13, cs       /* %v152 */
-	ldp	x14, x16, [x1, #112]    /* table[15] */
+	ldp	x14, x16, [x1, #112]    /* x14=table[14] x16=table[15] */
 	csel	x14, x14, x15, cs       /* %v153 */
-	ldp	x15, x17, [x1, #48]     /* table[7] */
+	ldp	x15, x17, [x1, #48]     /* x15=table[6] x17=table[7] */
 	csel	x15, x16, x15, cs       /* %v154 */
-	ldp	x16, x7, [x1, #128]     /* table[17] */
+	ldp	x16, x7, [x1, #128]     /* x16=table[16] x7=table[17] */
 	csel	x16, x16, x17, cs       /* %v155 */
 	csel	x9, x7, x9, cs          /* %v156 */
-	ldp	x17, x7, [x1, #144]     /* table[19] */
+	ldp	x17, x7, [x1, #144]     /* x17=table[18] x7=table[19] */
 	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x17, x8, cs         /* %v157                return pick(bit, a, b) */
 	csel	x10, x7, x10, cs        /* %v158 */
-	ldp	x17, x7, [x1, #160]     /* table[21] */
+	ldp	x17, x7, [x1, #160]     /* x17=table[20] x7=table[21] */
 	csel	x11, x17, x11, cs       /* %v159 */
 	csel	x12, x7, x12, cs        /* %v160 */
-	ldp	x17, x7, [x1, #176]     /* table[23] */
+	ldp	x17, x7, [x1, #176]     /* x17=table[22] x7=table[23] */
 	csel	x13, x17, x13, cs       /* %v161 */
 	csel	x14, x7, x14, cs        /* %v162 */
-	ldp	x17, x7, [x1, #192]     /* table[25] */
+	ldp	x17, x7, [x1, #192]     /* x17=table[24] x7=table[25] */
 	csel	x15, x17, x15, cs       /* %v163 */
 	csel	x16, x7, x16, cs        /* %v164 */
-	ldp	x17, x7, [x1, #208]     /* table[27] */
+	ldp	x17, x7, [x1, #208]     /* x17=table[26] x7=table[27] */
 	csel	x9, x17, x9, cs         /* %v165 */
 	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x7, x8, cs          /* %v166                return pick(bit, a, b) */
-	ldp	x17, x7, [x1, #224]     /* table[29] */
+	ldp	x17, x7, [x1, #224]     /* x17=table[28] x7=table[29] */
 	csel	x10, x17, x10, cs       /* %v167 */
 	csel	x11, x7, x11, cs        /* %v168 */
-	ldp	x17, x7, [x1, #240]     /* table[31] */
+	ldp	x17, x7, [x1, #240]     /* x17=table[30] x7=table[31] */
 	csel	x12, x17, x12, cs       /* %v169 */
 	csel	x13, x7, x13, cs        /* %v170 */
-	ldp	x17, x7, [x1, #256]     /* table[33] */
+	ldp	x17, x7, [x1, #256]     /* x17=table[32] x7=table[33] */
 	csel	x14, x17, x14, cs       /* %v171 */
 	csel	x15, x7, x15, cs        /* %v172 */
-	ldp	x17, x7, [x1, #272]     /* table[35] */
+	ldp	x17, x7, [x1, #272]     /* x17=table[34] x7=table[35] */
 	csel	x16, x17, x16, cs       /* %v173 */
 	csel	x9, x7, x9, cs          /* %v174 */
-	ldp	x17, x7, [x1, #288]     /* table[37] */
+	ldp	x17, x7, [x1, #288]     /* x17=table[36] x7=table[37] */
 	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x17, x8, cs         /* %v175                return pick(bit, a, b) */
 	csel	x10, x7, x10, cs        /* %v176 */
-	ldp	x17, x7, [x1, #304]     /* table[39] */
+	ldp	x17, x7, [x1, #304]     /* x17=table[38] x7=table[39] */
 	csel	x11, x17, x11, cs       /* %v177 */
 	csel	x12, x7, x12, cs        /* %v178 */
-	ldp	x17, x7, [x1, #320]     /* table[41] */
+	ldp	x17, x7, [x1, #320]     /* x17=table[40] x7=table[41] */
 	csel	x13, x17, x13, cs       /* %v179 */
 	csel	x14, x7, x14, cs        /* %v180 */
-	ldp	x17, x7, [x1, #336]     /* table[43] */
+	ldp	x17, x7, [x1, #336]     /* x17=table[42] x7=table[43] */
 	csel	x15, x17, x15, cs       /* %v181 */
 	csel	x16, x7, x16, cs        /* %v182 */
-	ldp	x17, x7, [x1, #352]     /* table[45] */
+	ldp	x17, x7, [x1, #352]     /* x17=table[44] x7=table[45] */
 	csel	x9, x17, x9, cs         /* %v183 */
 	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x7, x8, cs          /* %v184                return pick(bit, a, b) */
-	ldp	x17, x7, [x1, #368]     /* table[47] */
+	ldp	x17, x7, [x1, #368]     /* x17=table[46] x7=table[47] */
 	csel	x10, x17, x10, cs       /* %v185 */
 	csel	x11, x7, x11, cs        /* %v186 */
-	ldp	x17, x7, [x1, #384]     /* table[49] */
+	ldp	x17, x7, [x1, #384]     /* x17=table[48] x7=table[49] */
 	csel	x12, x17, x12, cs       /* %v187 */
 	csel	x13, x7, x13, cs        /* %v188 */
-	ldp	x17, x7, [x1, #400]     /* table[51] */
+	ldp	x17, x7, [x1, #400]     /* x17=table[50] x7=table[51] */
 	csel	x14, x17, x14, cs       /* %v189 */
 	csel	x15, x7, x15, cs        /* %v190 */
-	ldp	x17, x7, [x1, #416]     /* table[53] */
+	ldp	x17, x7, [x1, #416]     /* x17=table[52] x7=table[53] */
 	csel	x16, x17, x16, cs       /* %v191 */
 	csel	x9, x7, x9, cs          /* %v192 */
-	ldp	x17, x7, [x1, #432]     /* table[55] */
+	ldp	x17, x7, [x1, #432]     /* x17=table[54] x7=table[55] */
 	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x17, x8, cs         /* %v193                return pick(bit, a, b) */
 	csel	x10, x7, x10, cs        /* %v194 */
-	ldp	x17, x7, [x1, #448]     /* table[57] */
+	ldp	x17, x7, [x1, #448]     /* x17=table[56] x7=table[57] */
 	csel	x11, x17, x11, cs       /* %v195 */
 	csel	x12, x7, x12, cs        /* %v196 */
-	ldp	x17, x7, [x1, #464]     /* table[59] */
+	ldp	x17, x7, [x1, #464]     /* x17=table[58] x7=table[59] */
 	csel	x13, x17, x13, cs       /* %v197 */
 	csel	x14, x7, x14, cs        /* %v198 */
-	ldp	x17, x7, [x1, #480]     /* table[61] */
+	ldp	x17, x7, [x1, #480]     /* x17=table[60] x7=table[61] */
 	csel	x15, x17, x15, cs       /* %v199 */
 	csel	x16, x7, x16, cs        /* %v200 */
-	ldp	x17, x7, [x1, #496]     /* table[63] */
+	ldp	x17, x7, [x1, #496]     /* x17=table[62] x7=table[63] */
 	csel	x9, x17, x9, cs         /* %v201 */
 	ldr	x17, [x1, #512]         /* table[64] */
 	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
@@ -2011,22 +2011,22 @@ SYMBOL(p521_9x58_is_zero):
 	lsr	x17, x11, #18           /* (a[3].low..).high    x = fe.element(carried(limbs)).value */
 	lsr	x6, x13, #24            /* (a[4].low..).high */
 	lsr	x5, x12, #30            /* (a[5].low..).high */
-	adc	x7, x7, xzr
+	adc	x7, x7, xzr             /* (a[1].low..).high.. */
 	adds	x9, x7, x9, lsl #52     /* (a[1].low..).high.. */
 	lsr	x7, x14, #36            /* (a[6].low..).high */
-	adc	x10, x10, xzr
+	adc	x10, x10, xzr           /* (a[2].low..).high.. */
 	adds	x10, x10, x11, lsl #46  /* (a[2].low..).high.. */
 	lsr	x11, x15, #42           /* (a[7].low..).high */
-	adc	x17, x17, xzr
+	adc	x17, x17, xzr           /* (a[3].low..).high.. */
 	adds	x13, x17, x13, lsl #40  /* (a[3].low..).high.. */
 	lsr	x17, x16, #48           /* (a[8].low..).high */
-	adc	x6, x6, xzr
+	adc	x6, x6, xzr             /* (a[4].low..).high.. */
 	adds	x12, x6, x12, lsl #34   /* (a[4].low..).high.. */
-	adc	x6, x5, xzr
+	adc	x6, x5, xzr             /* (a[5].low..).high.. */
 	adds	x14, x6, x14, lsl #28   /* (a[5].low..).high.. */
-	adc	x7, x7, xzr
+	adc	x7, x7, xzr             /* (a[6].low..).high.. */
 	adds	x15, x7, x15, lsl #22   /* (a[6].low..).high.. */
-	adc	x11, x11, xzr
+	adc	x11, x11, xzr           /* (a[7].low..).high.. */
 	adds	x11, x11, x16, lsl #16  /* (a[7].low..).high.. */
 	adc	x16, x17, xzr           /* (a[8].low..).high.. */
 	adds	xzr, x8, #1             /*                      q = (x + 1).split(521)[1] */
@@ -2055,8 +2055,8 @@ SYMBOL(p521_9x58_is_zero):
 	orr	x8, x8, x10             /* a[0].low..           return reduced(a).is_zero() */
 	adc	x10, x16, xzr           /* (a[8].low..).high..  return x + q - (q << 521) */
 	orr	x8, x8, x9              /* a[0].low..           return reduced(a).is_zero() */
-	sub	x9, x10, x17            /*                      return x + q - (q << 521) */
-	orr	x8, x8, x9              /*                      return reduced(a).is_zero() */
+	sub	x9, x10, x17            /* (a[8].low..).high..  return x + q - (q << 521) */
+	orr	x8, x8, x9              /* a[0].low..           return reduced(a).is_zero() */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v73 */
 	ret
@@ -2083,8 +2083,8 @@ SYMBOL(p521_9x58_equal):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x0]            /* x8=a[0] x9=a[1] */
-	ldp	x11, x12, [x0, #16]     /* a[3] */
-	ldp	x13, x14, [x1]          /* b[1] */
+	ldp	x11, x12, [x0, #16]     /* x11=a[2] x12=a[3] */
+	ldp	x13, x14, [x1]          /* x13=b[0] x14=b[1] */
 	mov	x10, #0xffffffffffffffc /* 0xffffffffffffffc */
 	add	x8, x8, x10             /* a[0]..               return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
 	add	x9, x9, x10             /* a[1].. */
@@ -2092,24 +2092,24 @@ SYMBOL(p521_9x58_equal):
 	add	x12, x12, x10           /* a[3].. */
 	sub	x8, x8, x13             /* a[0].. */
 	sub	x9, x9, x14             /* a[1].. */
-	ldp	x13, x14, [x1, #16]     /* b[3] */
+	ldp	x13, x14, [x1, #16]     /* x13=b[2] x14=b[3] */
 	sub	x11, x11, x13           /* a[2].. */
 	sub	x12, x12, x14           /* a[3].. */
-	ldp	x13, x14, [x0, #32]     /* a[5] */
-	ldp	x15, x16, [x0, #48]     /* a[7] */
+	ldp	x13, x14, [x0, #32]     /* x13=a[4] x14=a[5] */
+	ldp	x15, x16, [x0, #48]     /* x15=a[6] x16=a[7] */
 	add	x13, x13, x10           /* a[4].. */
 	add	x14, x14, x10           /* a[5].. */
 	add	x15, x15, x10           /* a[6].. */
 	add	x10, x16, x10           /* a[7].. */
-	ldp	x16, x17, [x1, #32]     /* b[5] */
+	ldp	x16, x17, [x1, #32]     /* x16=b[4] x17=b[5] */
 	sub	x13, x13, x16           /* a[4].. */
 	sub	x14, x14, x17           /* a[5].. */
-	ldp	x16, x17, [x1, #48]     /* b[7] */
+	ldp	x16, x17, [x1, #48]     /* x16=b[6] x17=b[7] */
 	sub	x15, x15, x16           /* a[6].. */
 	ldr	x16, [x0, #64]          /* a[8] */
 	ldr	x5, [x1, #64]           /* b[8] */
 	sub	x10, x10, x17           /* a[7].. */
-	mov	x17, #0x7fffffffffffffc
+	mov	x17, #0x7fffffffffffffc /* 0x7fffffffffffffc */
 	add	x16, x16, x17           /* a[8].. */
 	and	x17, x8, #0x3ffffffffffffff /* (a[0]..).low         low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
 	and	x7, x9, #0x3ffffffffffffff /* (a[1]..).low */
@@ -2136,22 +2136,22 @@ SYMBOL(p521_9x58_equal):
 	lsr	x17, x11, #18           /* ((a[3]..).low..).high */
 	lsr	x6, x12, #24            /* ((a[4]..).low..).high */
 	lsr	x5, x13, #30            /* ((a[5]..).low..).high */
-	adc	x7, x7, xzr
+	adc	x7, x7, xzr             /* ((a[1]..).low..).high.. */
 	adds	x9, x7, x9, lsl #52     /* ((a[1]..).low..).high.. */
 	lsr	x7, x14, #36            /* ((a[6]..).low..).high */
-	adc	x16, x16, xzr
+	adc	x16, x16, xzr           /* ((a[2]..).low..).high.. */
 	adds	x11, x16, x11, lsl #46  /* ((a[2]..).low..).high.. */
 	lsr	x16, x15, #42           /* ((a[7]..).low..).high */
-	adc	x17, x17, xzr
+	adc	x17, x17, xzr           /* ((a[3]..).low..).high.. */
 	adds	x12, x17, x12, lsl #40  /* ((a[3]..).low..).high.. */
 	lsr	x17, x10, #48           /* ((a[8]..).low..).high */
-	adc	x6, x6, xzr
+	adc	x6, x6, xzr             /* ((a[4]..).low..).high.. */
 	adds	x13, x6, x13, lsl #34   /* ((a[4]..).low..).high.. */
-	adc	x6, x5, xzr
+	adc	x6, x5, xzr             /* ((a[5]..).low..).high.. */
 	adds	x14, x6, x14, lsl #28   /* ((a[5]..).low..).high.. */
-	adc	x7, x7, xzr
+	adc	x7, x7, xzr             /* ((a[6]..).low..).high.. */
 	adds	x15, x7, x15, lsl #22   /* ((a[6]..).low..).high.. */
-	adc	x16, x16, xzr
+	adc	x16, x16, xzr           /* ((a[7]..).low..).high.. */
 	adds	x10, x16, x10, lsl #16  /* ((a[7]..).low..).high.. */
 	adc	x16, x17, xzr           /* ((a[8]..).low..).high.. */
 	adds	xzr, x8, #1             /*                      q = (x + 1).split(521)[1] */
@@ -2180,8 +2180,8 @@ SYMBOL(p521_9x58_equal):
 	orr	x8, x8, x11             /* (a[0]..).low..       return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
 	adc	x10, x16, xzr           /* ((a[8]..).low..).high.. return x + q - (q << 521) */
 	orr	x8, x8, x9              /* (a[0]..).low..       return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
-	sub	x9, x10, x17            /*                      return x + q - (q << 521) */
-	orr	x8, x8, x9              /*                      return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
+	sub	x9, x10, x17            /* ((a[8]..).low..).high.. return x + q - (q << 521) */
+	orr	x8, x8, x9              /* (a[0]..).low..       return reduced([x + 4 * m - y for x, m, y in zip(a, modulus, b)]).is_zero() */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v103 */
 	ret

@@ -110,7 +110,7 @@ SYMBOL(secp256k1_4x64_mul):
 	adcs	x7, x7, x6              /* a[0]*b[3].lo.. */
 	umulh	x6, x5, x16             /* a[2]*b[2].hi */
 	adcs	x8, x8, x3              /* a[0]*b[3].hi.. */
-	mul	x3, x5, x17
+	mul	x3, x5, x17             /* a[2]*b[3].lo */
 	adcs	x9, x9, x3              /* a[1]*b[3].hi.. */
 	umulh	x5, x5, x17             /* a[2]*b[3].hi */
 	mul	x3, x2, x10             /* a[3]*b[0].lo */
@@ -153,7 +153,7 @@ SYMBOL(secp256k1_4x64_mul):
 	adds	x8, x12, x8             /* a[0]*b[1].lo.. */
 	adcs	x9, x13, x9             /* a[0]*b[2].lo.. */
 	adcs	x12, x14, x16           /* a[0]*b[3].lo.. */
-	adc	x13, x15, xzr
+	adc	x13, x15, xzr           /* a[3]*b[3].hi...hi.. */
 	add	x13, x13, #1            /* a[3]*b[3].hi...hi..  more, carry = (rest + EXCESS * (q + 1)).split(256) */
 	mul	x14, x13, x10           /* .lo */
 	umulh	x13, x13, x10           /* .hi */
@@ -161,12 +161,12 @@ SYMBOL(secp256k1_4x64_mul):
 	adcs	x8, x8, x13             /* a[0]*b[1].lo.. */
 	adcs	x9, x9, xzr             /* a[0]*b[2].lo.. */
 	adcs	x12, x12, xzr           /* a[0]*b[3].lo.. */
-	csel	x10, x10, xzr, cc       /*                      return more - pick(carry, 0, EXCESS) */
+	csel	x10, x10, xzr, cc       /* %v100                return more - pick(carry, 0, EXCESS) */
 	subs	x10, x11, x10           /* a[0]*b[0].lo.. */
 	sbcs	x8, x8, xzr             /* a[0]*b[1].lo.. */
 	sbcs	x9, x9, xzr             /* a[0]*b[2].lo.. */
 	stp	x10, x8, [x0]           /*                      def mul(a: loose, b: loose) -> canonical: */
-	sbc	x8, x12, xzr            /*                      return more - pick(carry, 0, EXCESS) */
+	sbc	x8, x12, xzr            /* a[0]*b[3].lo..       return more - pick(carry, 0, EXCESS) */
 	stp	x9, x8, [x0, #16]       /*                      def mul(a: loose, b: loose) -> canonical: */
 	ret
 	.cfi_endproc
@@ -233,7 +233,7 @@ SYMBOL(secp256k1_4x64_mul_loose):
 	adcs	x7, x7, x6              /* a[0]*b[3].lo.. */
 	umulh	x6, x5, x16             /* a[2]*b[2].hi */
 	adcs	x8, x8, x3              /* a[0]*b[3].hi.. */
-	mul	x3, x5, x17
+	mul	x3, x5, x17             /* a[2]*b[3].lo */
 	adcs	x9, x9, x3              /* a[1]*b[3].hi.. */
 	umulh	x5, x5, x17             /* a[2]*b[3].hi */
 	mul	x3, x2, x10             /* a[3]*b[0].lo */
@@ -286,7 +286,7 @@ SYMBOL(secp256k1_4x64_mul_loose):
 	csel	x10, x10, xzr, cs       /* %v99                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
 	stp	x9, x12, [x0, #16]
 	adds	x9, x11, x10            /* a[0]*b[0].lo.. */
-	adc	x8, x8, xzr
+	adc	x8, x8, xzr             /* a[0]*b[1].lo.. */
 	stp	x9, x8, [x0]
 	ret
 	.cfi_endproc
@@ -373,7 +373,7 @@ SYMBOL(secp256k1_4x64_sqr):
 	adds	x9, x9, x12             /* a[0]*a[1].lo.. */
 	adcs	x10, x14, x10           /* a[0]*a[2].lo.. */
 	adcs	x8, x8, x16             /* a[1]*a[2].lo.. */
-	adc	x11, x11, xzr
+	adc	x11, x11, xzr           /* a[3]*a[3].hi...hi.. */
 	add	x11, x11, #1            /* a[3]*a[3].hi...hi..  more, carry = (rest + EXCESS * (q + 1)).split(256) */
 	mul	x12, x11, x13           /* .lo */
 	umulh	x11, x11, x13           /* .hi */
@@ -381,12 +381,12 @@ SYMBOL(secp256k1_4x64_sqr):
 	adcs	x9, x9, x11             /* a[0]*a[1].lo.. */
 	adcs	x10, x10, xzr           /* a[0]*a[2].lo.. */
 	adcs	x8, x8, xzr             /* a[1]*a[2].lo.. */
-	csel	x11, x13, xzr, cc       /*                      return more - pick(carry, 0, EXCESS) */
+	csel	x11, x13, xzr, cc       /* %v74                 return more - pick(carry, 0, EXCESS) */
 	subs	x11, x12, x11           /* a[0]*a[0].lo.. */
 	sbcs	x9, x9, xzr             /* a[0]*a[1].lo.. */
 	sbcs	x10, x10, xzr           /* a[0]*a[2].lo.. */
 	stp	x11, x9, [x0]           /*                      def sqr(a: loose) -> canonical: */
-	sbc	x8, x8, xzr             /*                      return more - pick(carry, 0, EXCESS) */
+	sbc	x8, x8, xzr             /* a[1]*a[2].lo..       return more - pick(carry, 0, EXCESS) */
 	stp	x10, x8, [x0, #16]      /*                      def sqr(a: loose) -> canonical: */
 	ret
 	.cfi_endproc
@@ -483,7 +483,7 @@ SYMBOL(secp256k1_4x64_sqr_loose):
 	csel	x11, x13, xzr, cs       /* %v73                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
 	stp	x10, x8, [x0, #16]
 	adds	x8, x12, x11            /* a[0]*a[0].lo.. */
-	adc	x9, x9, xzr
+	adc	x9, x9, xzr             /* a[0]*a[1].lo.. */
 	stp	x8, x9, [x0]
 	ret
 	.cfi_endproc
@@ -581,14 +581,14 @@ LOCAL(square_n_loop3):
 	adcs	x14, x8, x11            /* s0*s1.lo.. */
 	adcs	x10, x10, xzr           /* s0*s2.lo..           high, carry = (high + carry).split(128) */
 	adcs	x11, x9, xzr            /* s1*s2.lo.. */
-	csel	x8, x12, xzr, cs        /*                      return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
+	csel	x8, x12, xzr, cs        /* %v78                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
 	adds	x8, x13, x8             /* s0*s0.lo.. */
 	adc	x9, x14, xzr            /* s0*s1.lo.. */
 	sub	x2, x2, #1              /* n */
 	cbnz	x2, LOCAL(square_n_loop3)
 LOCAL(square_n_join2):
 	movn	x12, #976
-	movk	x12, #0xfffe, lsl #32
+	movk	x12, #0xfffe, lsl #32   /* 0xfffffffefffffc2f */
 	subs	x12, x8, x12            /* s0..                 return repeat(n, sqr_loose, a).value.reduce_once(P) */
 	adcs	x13, x9, xzr            /* s1.. */
 	adcs	x14, x10, xzr           /* s2.. */
@@ -636,7 +636,7 @@ SYMBOL(secp256k1_4x64_mul_small):
 	adds	x8, x11, x8             /* c*a[1].lo.. */
 	adcs	x9, x14, x9             /* c*a[2].lo.. */
 	adcs	x11, x15, x12           /* c*a[3].lo.. */
-	adc	x12, x13, xzr
+	adc	x12, x13, xzr           /* c*a[3].hi.. */
 	add	x12, x12, #1            /* c*a[3].hi..          more, carry = (rest + EXCESS * (q + 1)).split(256) */
 	movz	x13, #977
 	movk	x13, #1, lsl #32        /* 0x1000003d1 */
@@ -646,7 +646,7 @@ SYMBOL(secp256k1_4x64_mul_small):
 	adcs	x8, x8, x12             /* c*a[1].lo.. */
 	adcs	x9, x9, xzr             /* c*a[2].lo.. */
 	adcs	x11, x11, xzr           /* c*a[3].lo.. */
-	csel	x12, x13, xzr, cc       /*                      return more - pick(carry, 0, EXCESS) */
+	csel	x12, x13, xzr, cc       /* %v28                 return more - pick(carry, 0, EXCESS) */
 	subs	x10, x10, x12           /* c*a[0].lo.. */
 	sbcs	x8, x8, xzr             /* c*a[1].lo.. */
 	sbcs	x9, x9, xzr             /* c*a[2].lo.. */
@@ -678,8 +678,8 @@ SYMBOL(secp256k1_4x64_add):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x2]            /* x8=b[0] x9=b[1] */
-	ldp	x11, x12, [x2, #16]     /* b[3] */
-	ldp	x13, x14, [x1]          /* a[1] */
+	ldp	x11, x12, [x2, #16]     /* x11=b[2] x12=b[3] */
+	ldp	x13, x14, [x1]          /* x13=a[0] x14=a[1] */
 	movz	x10, #977
 	movk	x10, #1, lsl #32        /* 0x1000003d1 */
 	adds	x8, x8, x10             /* b[0]..               total, carry = (b.value + EXCESS + a.value).split(256) */
@@ -688,10 +688,10 @@ SYMBOL(secp256k1_4x64_add):
 	adc	x12, x12, xzr           /* b[3].. */
 	adds	x8, x8, x13             /* b[0].. */
 	adcs	x9, x9, x14             /* b[1].. */
-	ldp	x13, x14, [x1, #16]     /* a[3] */
+	ldp	x13, x14, [x1, #16]     /* x13=a[2] x14=a[3] */
 	adcs	x11, x11, x13           /* b[2].. */
 	adcs	x12, x12, x14           /* b[3].. */
-	csel	x10, x10, xzr, cc       /*                      return total - pick(carry, 0, EXCESS) */
+	csel	x10, x10, xzr, cc       /* %v21                 return total - pick(carry, 0, EXCESS) */
 	subs	x8, x8, x10             /* b[0].. */
 	sbcs	x9, x9, xzr             /* b[1].. */
 	sbcs	x10, x11, xzr           /* b[2].. */
@@ -722,19 +722,19 @@ SYMBOL(secp256k1_4x64_sub):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* b[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	subs	x8, x8, x10             /* a[0]..               rest, sign = (a - b).split(256) */
 	sbcs	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x2, #16]     /* b[3] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
 	sbcs	x10, x10, x12           /* a[2].. */
 	sbcs	x11, x11, x13           /* a[3].. */
-	csetm	x12, cc
-	add	x12, x12, #1            /*                      return rest - pick(sign + 1, 0, EXCESS) */
+	csetm	x12, cc                 /* %v16 */
+	add	x12, x12, #1            /* %v17                 return rest - pick(sign + 1, 0, EXCESS) */
 	cmp	x12, #1
 	movz	x12, #977
-	movk	x12, #1, lsl #32
-	csel	x12, x12, xzr, cc
+	movk	x12, #1, lsl #32        /* 0x1000003d1 */
+	csel	x12, x12, xzr, cc       /* %v18 */
 	subs	x8, x8, x12             /* a[0].. */
 	sbcs	x9, x9, xzr             /* a[1].. */
 	sbcs	x10, x10, xzr           /* a[2].. */
@@ -764,18 +764,18 @@ SYMBOL(secp256k1_4x64_sub):
 SYMBOL(secp256k1_4x64_neg):
 	.cfi_startproc
 	bti	c
-	ldp	x8, x9, [x1]            /* a[1] */
-	ldp	x10, x11, [x1, #16]     /* a[3] */
+	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
 	subs	x8, xzr, x8             /* a[0]..               rest, sign = (a - b).split(256) */
 	sbcs	x9, xzr, x9             /* a[1].. */
 	sbcs	x10, xzr, x10           /* a[2].. */
 	sbcs	x11, xzr, x11           /* a[3].. */
-	csetm	x12, cc
-	add	x12, x12, #1            /*                      return rest - pick(sign + 1, 0, EXCESS) */
+	csetm	x12, cc                 /* %v11 */
+	add	x12, x12, #1            /* %v12                 return rest - pick(sign + 1, 0, EXCESS) */
 	cmp	x12, #1
 	movz	x12, #977
-	movk	x12, #1, lsl #32
-	csel	x12, x12, xzr, cc
+	movk	x12, #1, lsl #32        /* 0x1000003d1 */
+	csel	x12, x12, xzr, cc       /* %v13 */
 	subs	x8, x8, x12             /* a[0].. */
 	sbcs	x9, x9, xzr             /* a[1].. */
 	sbcs	x10, x10, xzr           /* a[2].. */
@@ -808,7 +808,7 @@ SYMBOL(secp256k1_4x64_canon):
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	movn	x10, #976
-	movk	x10, #0xfffe, lsl #32
+	movk	x10, #0xfffe, lsl #32   /* 0xfffffffefffffc2f */
 	subs	x10, x8, x10            /* a[0]..               return a.value.reduce_once(P) */
 	adcs	x11, x9, xzr            /* a[1].. */
 	adcs	x14, x12, xzr           /* a[2].. */
@@ -845,7 +845,7 @@ SYMBOL(secp256k1_4x64_is_zero):
 	ldp	x8, x9, [x0]            /* x8=a[0] x9=a[1] */
 	ldp	x12, x13, [x0, #16]     /* x12=a[2] x13=a[3] */
 	movn	x10, #976
-	movk	x10, #0xfffe, lsl #32
+	movk	x10, #0xfffe, lsl #32   /* 0xfffffffefffffc2f */
 	subs	x10, x8, x10            /* a[0]..               return a.value.reduce_once(P).is_zero() */
 	adcs	x11, x9, xzr            /* a[1].. */
 	adcs	x14, x12, xzr           /* a[2].. */
@@ -854,9 +854,9 @@ SYMBOL(secp256k1_4x64_is_zero):
 	csel	x9, x9, x11, cc         /* %v12 */
 	csel	x10, x12, x14, cc       /* %v13 */
 	csel	x11, x13, x15, cc       /* %v14 */
-	orr	x8, x8, x9
-	orr	x8, x8, x10
-	orr	x8, x8, x11
+	orr	x8, x8, x9              /* %v15 */
+	orr	x8, x8, x10             /* %v16 */
+	orr	x8, x8, x11             /* %v17 */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v18 */
 	ret
@@ -911,8 +911,8 @@ SYMBOL(secp256k1_4x64_equal):
 	sbcs	x9, x12, x15            /* %v31 */
 	orr	x8, x8, x10             /* %v34 */
 	csetm	x10, cc                 /* %v32 */
-	orr	x8, x8, x9
-	orr	x8, x8, x10
+	orr	x8, x8, x9              /* %v35 */
+	orr	x8, x8, x10             /* %v36 */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v37 */
 	ret
@@ -941,12 +941,12 @@ SYMBOL(secp256k1_4x64_select):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x3]          /* b[1] */
+	ldp	x10, x11, [x3]          /* x10=b[0] x11=b[1] */
 	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v13 */
 	csel	x9, x9, x11, cs         /* %v14 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x3, #16]     /* b[3] */
+	ldp	x12, x13, [x3, #16]     /* x12=b[2] x13=b[3] */
 	csel	x10, x10, x12, cs       /* %v15 */
 	csel	x11, x11, x13, cs       /* %v16 */
 	stp	x8, x9, [x0]
@@ -977,110 +977,110 @@ SYMBOL(secp256k1_4x64_lookup):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1, #32]       /* x8=table[4] x9=table[5] */
-	ldp	x10, x11, [x1]          /* table[1] */
+	ldp	x10, x11, [x1]          /* x10=table[0] x11=table[1] */
 	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v68                 return pick(bit, a, b) */
 	csel	x9, x9, x11, cs         /* %v69 */
 	ldp	x10, x11, [x1, #48]     /* x10=table[6] x11=table[7] */
-	ldp	x12, x13, [x1, #16]     /* table[3] */
+	ldp	x12, x13, [x1, #16]     /* x12=table[2] x13=table[3] */
 	csel	x10, x10, x12, cs       /* %v70 */
 	csel	x11, x11, x13, cs       /* %v71 */
-	ldp	x12, x13, [x1, #64]     /* table[9] */
+	ldp	x12, x13, [x1, #64]     /* x12=table[8] x13=table[9] */
 	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v72                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v73 */
-	ldp	x12, x13, [x1, #80]     /* table[11] */
+	ldp	x12, x13, [x1, #80]     /* x12=table[10] x13=table[11] */
 	csel	x10, x12, x10, cs       /* %v74 */
 	csel	x11, x13, x11, cs       /* %v75 */
-	ldp	x12, x13, [x1, #96]     /* table[13] */
+	ldp	x12, x13, [x1, #96]     /* x12=table[12] x13=table[13] */
 	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v76                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v77 */
-	ldp	x12, x13, [x1, #112]    /* table[15] */
+	ldp	x12, x13, [x1, #112]    /* x12=table[14] x13=table[15] */
 	csel	x10, x12, x10, cs       /* %v78 */
 	csel	x11, x13, x11, cs       /* %v79 */
-	ldp	x12, x13, [x1, #128]    /* table[17] */
+	ldp	x12, x13, [x1, #128]    /* x12=table[16] x13=table[17] */
 	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v80                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v81 */
-	ldp	x12, x13, [x1, #144]    /* table[19] */
+	ldp	x12, x13, [x1, #144]    /* x12=table[18] x13=table[19] */
 	csel	x10, x12, x10, cs       /* %v82 */
 	csel	x11, x13, x11, cs       /* %v83 */
-	ldp	x12, x13, [x1, #160]    /* table[21] */
+	ldp	x12, x13, [x1, #160]    /* x12=table[20] x13=table[21] */
 	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v84                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v85 */
-	ldp	x12, x13, [x1, #176]    /* table[23] */
+	ldp	x12, x13, [x1, #176]    /* x12=table[22] x13=table[23] */
 	csel	x10, x12, x10, cs       /* %v86 */
 	csel	x11, x13, x11, cs       /* %v87 */
-	ldp	x12, x13, [x1, #192]    /* table[25] */
+	ldp	x12, x13, [x1, #192]    /* x12=table[24] x13=table[25] */
 	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v88                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v89 */
-	ldp	x12, x13, [x1, #208]    /* table[27] */
+	ldp	x12, x13, [x1, #208]    /* x12=table[26] x13=table[27] */
 	csel	x10, x12, x10, cs       /* %v90 */
 	csel	x11, x13, x11, cs       /* %v91 */
-	ldp	x12, x13, [x1, #224]    /* table[29] */
+	ldp	x12, x13, [x1, #224]    /* x12=table[28] x13=table[29] */
 	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v92                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v93 */
-	ldp	x12, x13, [x1, #240]    /* table[31] */
+	ldp	x12, x13, [x1, #240]    /* x12=table[30] x13=table[31] */
 	csel	x10, x12, x10, cs       /* %v94 */
 	csel	x11, x13, x11, cs       /* %v95 */
-	ldp	x12, x13, [x1, #256]    /* table[33] */
+	ldp	x12, x13, [x1, #256]    /* x12=table[32] x13=table[33] */
 	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v96                 return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v97 */
-	ldp	x12, x13, [x1, #272]    /* table[35] */
+	ldp	x12, x13, [x1, #272]    /* x12=table[34] x13=table[35] */
 	csel	x10, x12, x10, cs       /* %v98 */
 	csel	x11, x13, x11, cs       /* %v99 */
-	ldp	x12, x13, [x1, #288]    /* table[37] */
+	ldp	x12, x13, [x1, #288]    /* x12=table[36] x13=table[37] */
 	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v100                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v101 */
-	ldp	x12, x13, [x1, #304]    /* table[39] */
+	ldp	x12, x13, [x1, #304]    /* x12=table[38] x13=table[39] */
 	csel	x10, x12, x10, cs       /* %v102 */
 	csel	x11, x13, x11, cs       /* %v103 */
-	ldp	x12, x13, [x1, #320]    /* table[41] */
+	ldp	x12, x13, [x1, #320]    /* x12=table[40] x13=table[41] */
 	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v104                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v105 */
-	ldp	x12, x13, [x1, #336]    /* table[43] */
+	ldp	x12, x13, [x1, #336]    /* x12=table[42] x13=table[43] */
 	csel	x10, x12, x10, cs       /* %v106 */
 	csel	x11, x13, x11, cs       /* %v107 */
-	ldp	x12, x13, [x1, #352]    /* table[45] */
+	ldp	x12, x13, [x1, #352]    /* x12=table[44] x13=table[45] */
 	subs	xzr, x2, #11            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v108                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v109 */
-	ldp	x12, x13, [x1, #368]    /* table[47] */
+	ldp	x12, x13, [x1, #368]    /* x12=table[46] x13=table[47] */
 	csel	x10, x12, x10, cs       /* %v110 */
 	csel	x11, x13, x11, cs       /* %v111 */
-	ldp	x12, x13, [x1, #384]    /* table[49] */
+	ldp	x12, x13, [x1, #384]    /* x12=table[48] x13=table[49] */
 	subs	xzr, x2, #12            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v112                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v113 */
-	ldp	x12, x13, [x1, #400]    /* table[51] */
+	ldp	x12, x13, [x1, #400]    /* x12=table[50] x13=table[51] */
 	csel	x10, x12, x10, cs       /* %v114 */
 	csel	x11, x13, x11, cs       /* %v115 */
-	ldp	x12, x13, [x1, #416]    /* table[53] */
+	ldp	x12, x13, [x1, #416]    /* x12=table[52] x13=table[53] */
 	subs	xzr, x2, #13            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v116                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v117 */
-	ldp	x12, x13, [x1, #432]    /* table[55] */
+	ldp	x12, x13, [x1, #432]    /* x12=table[54] x13=table[55] */
 	csel	x10, x12, x10, cs       /* %v118 */
 	csel	x11, x13, x11, cs       /* %v119 */
-	ldp	x12, x13, [x1, #448]    /* table[57] */
+	ldp	x12, x13, [x1, #448]    /* x12=table[56] x13=table[57] */
 	subs	xzr, x2, #14            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v120                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v121 */
-	ldp	x12, x13, [x1, #464]    /* table[59] */
+	ldp	x12, x13, [x1, #464]    /* x12=table[58] x13=table[59] */
 	csel	x10, x12, x10, cs       /* %v122 */
 	csel	x11, x13, x11, cs       /* %v123 */
-	ldp	x12, x13, [x1, #480]    /* table[61] */
+	ldp	x12, x13, [x1, #480]    /* x12=table[60] x13=table[61] */
 	subs	xzr, x2, #15            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x12, x8, cs         /* %v124                return pick(bit, a, b) */
 	csel	x9, x13, x9, cs         /* %v125 */
-	ldp	x12, x13, [x1, #496]    /* table[63] */
+	ldp	x12, x13, [x1, #496]    /* x12=table[62] x13=table[63] */
 	csel	x10, x12, x10, cs       /* %v126 */
 	csel	x11, x13, x11, cs       /* %v127 */
 	stp	x8, x9, [x0]
@@ -1111,7 +1111,7 @@ SYMBOL(secp256k1_4x64_to_bytes):
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
 	movn	x10, #976
-	movk	x10, #0xfffe, lsl #32
+	movk	x10, #0xfffe, lsl #32   /* 0xfffffffefffffc2f */
 	subs	x10, x8, x10            /* a[0]..               return a.value.reduce_once(P) */
 	adcs	x11, x9, xzr            /* a[1].. */
 	adcs	x14, x12, xzr           /* a[2].. */
@@ -1151,14 +1151,14 @@ SYMBOL(secp256k1_4x64_to_bytes):
 SYMBOL(secp256k1_4x64_from_bytes):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x8, [x1, #16]       /* s[2] */
-	ldp	x11, x10, [x1]          /* s[0] */
+	ldp	x9, x8, [x1, #16]       /* x9=s[2] x8=s[3] */
+	ldp	x11, x10, [x1]          /* x11=s[0] x10=s[1] */
 	rev	x8, x8                  /* s0                   def from_bytes(s: Bytes(32, "big")) -> tuple[canonical, Bit]: */
 	rev	x9, x9                  /* s1 */
 	rev	x10, x10                /* s2 */
 	rev	x11, x11                /* s3 */
 	movn	x12, #976
-	movk	x12, #0xfffe, lsl #32
+	movk	x12, #0xfffe, lsl #32   /* 0xfffffffefffffc2f */
 	subs	xzr, x8, x12            /*                      beyond = s.value.at_least(P) */
 	adcs	xzr, x9, xzr
 	adcs	xzr, x10, xzr
@@ -1168,7 +1168,7 @@ SYMBOL(secp256k1_4x64_from_bytes):
 	csel	x10, xzr, x10, cs       /* %v14 */
 	csel	x11, xzr, x11, cs       /* %v15 */
 	cset	x12, cs                 /* %v16 */
-	movz	x13, #1
+	movz	x13, #1                 /* 1 */
 	sub	x12, x13, x12           /* %v17 */
 	stp	x8, x9, [x0]            /*                      def from_bytes(s: Bytes(32, "big")) -> tuple[canonical, Bit]: */
 	stp	x10, x11, [x0, #16]

@@ -109,33 +109,33 @@ SYMBOL(secp256k1_5x52_mul):
 	lsl	x24, x22, #8            /* a[2]<< */
 	madd	x8, x8, x3, x20         /* a0b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
 	add	x13, x13, x21           /* a[0]<<*b[4].hi.. */
-	umulh	x20, x24, x10           /*                      c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x20, x24, x10           /* a[2]<<*b[0].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	add	x5, x5, x20             /* a[0]<<*b[2].hi..     return Halves(self.x + other.x, self.high + other.high) */
 	madd	x2, x22, x10, x2        /* a0b2.lo.. */
-	umulh	x20, x24, x11           /*                      c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x20, x24, x11           /* a[2]<<*b[1].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	add	x4, x4, x20             /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
 	madd	x19, x22, x11, x19      /* a0b3.lo.. */
-	umulh	x20, x24, x7            /*                      c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x20, x24, x7            /* a[2]<<*b[2].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	add	x13, x13, x20           /* a[0]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
 	madd	x8, x22, x7, x8         /* a0b4.lo.. */
-	mul	x20, x22, x6            /*                      c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	mul	x20, x22, x6            /* a2b3.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	madd	x9, x9, x3, x20         /* a1b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x20, x24, x6            /*                      c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x20, x24, x6            /* a[2]<<*b[3].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	add	x15, x15, x20           /* a[1]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
 	umulh	x20, x24, x3            /* a[2]<<*b[4].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	lsl	x21, x23, #8            /* a[3]<< */
 	madd	x19, x23, x10, x19      /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
 	madd	x8, x23, x11, x8        /* a0b4.lo.. */
 	madd	x9, x23, x7, x9         /* a1b4.lo.. */
-	umulh	x24, x21, x10           /*                      c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x24, x21, x10           /* a[3]<<*b[0].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	add	x4, x4, x24             /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x21, x11           /*                      c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x24, x21, x11           /* a[3]<<*b[1].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	add	x13, x13, x24           /* a[0]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x21, x7            /*                      c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x24, x21, x7            /* a[3]<<*b[2].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	add	x15, x15, x24           /* a[1]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	mul	x24, x23, x6            /*                      c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	mul	x24, x23, x6            /* a3b3.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	madd	x22, x22, x3, x24       /* a2b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x21, x6            /*                      c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x24, x21, x6            /* a[3]<<*b[3].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	add	x20, x20, x24           /* a[2]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
 	ldr	x24, [x1, #32]          /* a[4] */
 	umulh	x21, x21, x3            /* a[3]<<*b[4].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
@@ -143,20 +143,20 @@ SYMBOL(secp256k1_5x52_mul):
 	madd	x9, x24, x11, x9        /* a1b4.lo.. */
 	madd	x1, x24, x7, x22        /* a2b4.lo.. */
 	lsl	x22, x24, #8            /* a[4]<<               c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	umulh	x10, x22, x10
+	umulh	x10, x22, x10           /* a[4]<<*b[0].hi */
 	add	x10, x13, x10           /* a[0]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x11, x22, x11           /*                      c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x11, x22, x11           /* a[4]<<*b[1].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	add	x11, x15, x11           /* a[1]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x13, x22, x7            /*                      c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x13, x22, x7            /* a[4]<<*b[2].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	add	x13, x20, x13           /* a[2]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
 	sub	x12, x12, x16, lsl #56  /* a0b0.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
 	sub	x14, x14, x17, lsl #56  /* a0b1.lo.. */
 	sub	x15, x2, x5, lsl #56    /* a0b2.lo.. */
 	sub	x7, x19, x4, lsl #56    /* a0b3.lo.. */
 	sub	x8, x8, x10, lsl #56    /* a0b4.lo.. */
-	mul	x2, x24, x6             /*                      c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	mul	x2, x24, x6             /* a4b3.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	madd	x2, x23, x3, x2         /* a3b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x6, x22, x6             /*                      c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x6, x22, x6             /* a[4]<<*b[3].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	add	x6, x21, x6             /* a[3]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
 	mul	x19, x24, x3            /* a4b4.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	umulh	x3, x22, x3             /* a[4]<<*b[4].hi */
@@ -173,7 +173,7 @@ SYMBOL(secp256k1_5x52_mul):
 	and	x13, x10, #0xfffffffffffff /* (a2b4.lo..).low      low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
 	sub	x17, x19, x3, lsl #56   /* a4b4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
 	add	x13, x13, x9, lsr #52   /* (a2b4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
-	and	x7, x11, #0xfffffffffffff /*                      low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	and	x7, x11, #0xfffffffffffff /* (a3b4.lo..).low      low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
 	add	x10, x7, x10, lsr #52   /* (a3b4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
 	add	x17, x17, x6, lsl #4    /* a4b4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
 	lsr	x7, x17, #52            /* (a4b4.lo..).high     low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
@@ -207,18 +207,18 @@ SYMBOL(secp256k1_5x52_mul):
 	sub	x11, x11, x12, lsl #52  /* a0b3.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
 	sub	x12, x13, x6, lsl #52   /* a0b1.lo.. */
 	movz	x13, #977
-	movk	x13, #1, lsl #32
+	movk	x13, #1, lsl #32        /* 0x1000003d1 */
 	madd	x9, x14, x13, x9        /* a0b0.lo..            return chained([limbs[0] + q * EXCESS, *limbs[1:5]]) */
 	and	x8, x8, #0xffffffffffff /* (a0b4.lo..).low      limbs[4], q = limbs[4].split(48) */
 	add	x12, x12, x9, lsr #52   /* a0b1.lo..            low, carry = (limb + carry).split(52) */
 	and	x9, x9, #0xfffffffffffff /* (a0b0.lo..).low */
 	add	x10, x10, x12, lsr #52  /* a0b2.lo.. */
-	and	x12, x12, #0xfffffffffffff
+	and	x12, x12, #0xfffffffffffff /* (a0b1.lo..).low */
 	stp	x9, x12, [x0]           /*                      return [*done, limbs[-1] + carry] */
 	add	x9, x11, x10, lsr #52   /* a0b3.lo..            low, carry = (limb + carry).split(52) */
 	and	x10, x10, #0xfffffffffffff /* (a0b2.lo..).low */
 	add	x8, x8, x9, lsr #52     /* (a0b4.lo..).low..    return [*done, limbs[-1] + carry] */
-	and	x9, x9, #0xfffffffffffff /*                      low, carry = (limb + carry).split(52) */
+	and	x9, x9, #0xfffffffffffff /* (a0b3.lo..).low      low, carry = (limb + carry).split(52) */
 	stp	x10, x9, [x0, #16]      /*                      return [*done, limbs[-1] + carry] */
 	str	x8, [x0, #32]
 	ldp	x23, x24, [sp, #32]     /* restore */
@@ -360,18 +360,18 @@ SYMBOL(secp256k1_5x52_sqr):
 	sub	x10, x13, x10, lsl #52  /* a0a3x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
 	sub	x12, x12, x6, lsl #52   /* a0a1x2.lo.. */
 	movz	x13, #977
-	movk	x13, #1, lsl #32
+	movk	x13, #1, lsl #32        /* 0x1000003d1 */
 	madd	x9, x14, x13, x9        /* a0a0.lo..            return chained([limbs[0] + q * EXCESS, *limbs[1:5]]) */
 	and	x8, x8, #0xffffffffffff /* (a0a4x2.lo..).low    limbs[4], q = limbs[4].split(48) */
 	add	x12, x12, x9, lsr #52   /* a0a1x2.lo..          low, carry = (limb + carry).split(52) */
 	and	x9, x9, #0xfffffffffffff /* (a0a0.lo..).low */
 	add	x11, x11, x12, lsr #52  /* a0a2x2.lo.. */
-	and	x12, x12, #0xfffffffffffff
+	and	x12, x12, #0xfffffffffffff /* (a0a1x2.lo..).low */
 	stp	x9, x12, [x0]           /*                      return [*done, limbs[-1] + carry] */
 	add	x9, x10, x11, lsr #52   /* a0a3x2.lo..          low, carry = (limb + carry).split(52) */
 	and	x10, x11, #0xfffffffffffff /* (a0a2x2.lo..).low */
 	add	x8, x8, x9, lsr #52     /* (a0a4x2.lo..).low..  return [*done, limbs[-1] + carry] */
-	and	x9, x9, #0xfffffffffffff /*                      low, carry = (limb + carry).split(52) */
+	and	x9, x9, #0xfffffffffffff /* (a0a3x2.lo..).low    low, carry = (limb + carry).split(52) */
 	stp	x10, x9, [x0, #16]      /*                      return [*done, limbs[-1] + carry] */
 	str	x8, [x0, #32]
 	ldr	x21, [sp, #16]          /* restore */
@@ -404,7 +404,7 @@ SYMBOL(secp256k1_5x52_normalize_weak):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #24]       /* x9=a[3] x8=a[4] */
-	ldp	x12, x13, [x1]          /* a[1] */
+	ldp	x12, x13, [x1]          /* x12=a[0] x13=a[1] */
 	lsr	x10, x8, #48            /* a[4].high            top, q = a[4].split(48) */
 	movz	x11, #977
 	movk	x11, #1, lsl #32        /* 0x1000003d1 */
@@ -413,13 +413,13 @@ SYMBOL(secp256k1_5x52_normalize_weak):
 	add	x11, x13, x10, lsr #52  /* a[1]..               low, carry = (limb + carry).split(52) */
 	add	x12, x12, x11, lsr #52  /* a[2].. */
 	add	x9, x9, x12, lsr #52    /* a[3].. */
-	and	x8, x8, #0xffffffffffff /*                      top, q = a[4].split(48) */
+	and	x8, x8, #0xffffffffffff /* a[4].low             top, q = a[4].split(48) */
 	add	x8, x8, x9, lsr #52     /* a[4].low..           return [*done, limbs[-1] + carry] */
 	and	x10, x10, #0xfffffffffffff /* (a[0]..).low         low, carry = (limb + carry).split(52) */
-	and	x11, x11, #0xfffffffffffff
+	and	x11, x11, #0xfffffffffffff /* (a[1]..).low */
 	stp	x10, x11, [x0]          /*                      return [*done, limbs[-1] + carry] */
 	and	x10, x12, #0xfffffffffffff /* (a[2]..).low         low, carry = (limb + carry).split(52) */
-	and	x9, x9, #0xfffffffffffff
+	and	x9, x9, #0xfffffffffffff /* (a[3]..).low */
 	stp	x10, x9, [x0, #16]      /*                      return [*done, limbs[-1] + carry] */
 	str	x8, [x0, #32]
 	ret
@@ -579,7 +579,7 @@ LOCAL(square_n_none):
 	lsr	x13, x12, #48           /* a[4].high            top, q = a[4].split(48) */
 	and	x12, x12, #0xffffffffffff /* a[4].low */
 	movz	x14, #977
-	movk	x14, #1, lsl #32
+	movk	x14, #1, lsl #32        /* 0x1000003d1 */
 	madd	x8, x13, x14, x8        /* a[0]..               return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	add	x9, x9, x8, lsr #52     /* a[1]..               low, carry = (limb + carry).split(52) */
 	and	x8, x8, #0xfffffffffffff /* (a[0]..).low */
@@ -630,7 +630,7 @@ SYMBOL(secp256k1_5x52_canon):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #24]       /* x9=a[3] x8=a[4] */
-	ldp	x12, x13, [x1]          /* a[1] */
+	ldp	x12, x13, [x1]          /* x12=a[0] x13=a[1] */
 	ldr	x14, [x1, #16]          /* a[2] */
 	lsr	x10, x8, #48            /* a[4].high            top, q = a[4].split(48) */
 	and	x8, x8, #0xffffffffffff /* a[4].low */
@@ -648,7 +648,7 @@ SYMBOL(secp256k1_5x52_canon):
 	add	x13, x14, x13, lsr #52  /* (a[2]..).low..       q = limb + q.split(52)[1] */
 	add	x8, x8, x9, lsr #52     /* a[4].low..           return [*done, limbs[-1] + carry] */
 	and	x9, x9, #0xfffffffffffff /* (a[3]..).low         low, carry = (limb + carry).split(52) */
-	add	x13, x9, x13, lsr #52   /*                      q = limb + q.split(52)[1] */
+	add	x13, x9, x13, lsr #52   /* (a[3]..).low..       q = limb + q.split(52)[1] */
 	add	x13, x8, x13, lsr #52   /* a[4].low.. */
 	lsr	x15, x13, #48           /* (a[4].low..).high    q = q.split(48)[1] */
 	and	x13, x13, #0xffff000000000000 /* (a[4].low..).low     return [*low, top - (q << 48)] */
@@ -662,7 +662,7 @@ SYMBOL(secp256k1_5x52_canon):
 	add	x8, x8, x9, lsr #52     /* a[4].low..           return [*done, limbs[-1] + carry] */
 	and	x10, x12, #0xfffffffffffff /* ((a[2]..).low..).low low, carry = (limb + carry).split(52) */
 	sub	x8, x8, x13             /* a[4].low..           return [*low, top - (q << 48)] */
-	and	x9, x9, #0xfffffffffffff /*                      low, carry = (limb + carry).split(52) */
+	and	x9, x9, #0xfffffffffffff /* ((a[3]..).low..).low low, carry = (limb + carry).split(52) */
 	stp	x10, x9, [x0, #16]      /*                      return [*low, top - (q << 48)] */
 	str	x8, [x0, #32]
 	ret
@@ -706,12 +706,12 @@ SYMBOL(secp256k1_5x52_mul_small):
 	umulh	x8, x8, x17             /* ca4.lo.high.hi */
 	umulh	x15, x2, x15            /* ca2.hi               low, carry = (limb + carry).split(52) */
 	adds	x13, x13, x7            /* ca0.lo..             return chained([c * a[0] + q * EXCESS, *(c * limb for limb in a[1:4]), top]) */
-	adc	x8, x11, x8
+	adc	x8, x11, x8             /* ca0.hi.. */
 	extr	x8, x8, x13, #52        /* (ca0.lo..).high      low, carry = (limb + carry).split(52) */
 	mul	x11, x2, x9             /* ca3.lo */
 	umulh	x9, x2, x9              /* ca3.hi */
 	adds	x8, x8, x14             /* (ca0.lo..).high.. */
-	adc	x12, x12, xzr
+	adc	x12, x12, xzr           /* ca1.hi.. */
 	extr	x12, x12, x8, #52       /* ((ca0.lo..).high..).high */
 	and	x10, x10, #0xffffffffffff /* ca4.lo.low           top, q = (c * a[4]).split(48) */
 	and	x13, x13, #0xfffffffffffff /* (ca0.lo..).low       low, carry = (limb + carry).split(52) */
@@ -726,7 +726,7 @@ SYMBOL(secp256k1_5x52_mul_small):
 	and	x12, x11, #0xfffffffffffff /* ((((ca0.lo..).high..).high..).high..).low */
 	extr	x9, x9, x11, #52        /* ((((ca0.lo..).high..).high..).high..).high */
 	stp	x8, x12, [x0, #16]      /*                      return [*done, limbs[-1] + carry] */
-	add	x8, x10, x9
+	add	x8, x10, x9             /* ca4.lo.low.. */
 	str	x8, [x0, #32]
 	ret
 	.cfi_endproc
@@ -752,11 +752,11 @@ SYMBOL(secp256k1_5x52_add):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* b[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	add	x8, x8, x10             /* a[0]..               return [x + y for x, y in zip(a, b)] */
 	add	x9, x9, x11             /* a[1].. */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x2, #16]     /* b[3] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
 	add	x10, x10, x12           /* a[2].. */
 	ldr	x12, [x1, #32]          /* a[4] */
 	add	x11, x11, x13           /* a[3].. */
@@ -789,8 +789,8 @@ SYMBOL(secp256k1_5x52_add):
 SYMBOL(secp256k1_5x52_mul_int):
 	.cfi_startproc
 	bti	c
-	ldp	x8, x9, [x1]            /* a[1] */
-	ldp	x10, x11, [x1, #16]     /* a[3] */
+	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
 	ldr	x12, [x1, #32]          /* a[4] */
 	mul	x8, x2, x8              /* ca0                  return [c * limb for limb in a] */
 	mul	x9, x2, x9              /* ca1 */
@@ -824,8 +824,8 @@ SYMBOL(secp256k1_5x52_mul_int):
 SYMBOL(secp256k1_5x52_neg):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x10, [x1]           /* a[1] */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
+	ldp	x9, x10, [x1]           /* x9=a[0] x10=a[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
 	ldr	x13, [x1, #32]          /* a[4] */
 	movn	x8, #3907
 	movk	x8, #0xfffb, lsl #32
@@ -863,8 +863,8 @@ SYMBOL(secp256k1_5x52_neg):
 SYMBOL(secp256k1_5x52_negate_2):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x10, [x1]           /* a[1] */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
+	ldp	x9, x10, [x1]           /* x9=a[0] x10=a[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
 	ldr	x13, [x1, #32]          /* a[4] */
 	movn	x8, #0x16e5
 	movk	x8, #0xfff9, lsl #32
@@ -904,8 +904,8 @@ SYMBOL(secp256k1_5x52_negate_2):
 SYMBOL(secp256k1_5x52_negate_3):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x10, [x1]           /* a[1] */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
+	ldp	x9, x10, [x1]           /* x9=a[0] x10=a[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
 	ldr	x13, [x1, #32]          /* a[4] */
 	movn	x8, #0x1e87
 	movk	x8, #0xfff7, lsl #32
@@ -943,8 +943,8 @@ SYMBOL(secp256k1_5x52_negate_3):
 SYMBOL(secp256k1_5x52_negate_4):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x10, [x1]           /* a[1] */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
+	ldp	x9, x10, [x1]           /* x9=a[0] x10=a[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
 	ldr	x13, [x1, #32]          /* a[4] */
 	movn	x8, #0x2629
 	movk	x8, #0xfff5, lsl #32
@@ -984,8 +984,8 @@ SYMBOL(secp256k1_5x52_negate_4):
 SYMBOL(secp256k1_5x52_negate_5):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x10, [x1]           /* a[1] */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
+	ldp	x9, x10, [x1]           /* x9=a[0] x10=a[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
 	ldr	x13, [x1, #32]          /* a[4] */
 	movn	x8, #0x2dcb
 	movk	x8, #0xfff3, lsl #32
@@ -1025,8 +1025,8 @@ SYMBOL(secp256k1_5x52_negate_5):
 SYMBOL(secp256k1_5x52_negate_6):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x10, [x1]           /* a[1] */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
+	ldp	x9, x10, [x1]           /* x9=a[0] x10=a[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
 	ldr	x13, [x1, #32]          /* a[4] */
 	movn	x8, #0x356d
 	movk	x8, #0xfff1, lsl #32
@@ -1066,8 +1066,8 @@ SYMBOL(secp256k1_5x52_negate_6):
 SYMBOL(secp256k1_5x52_negate_7):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x10, [x1]           /* a[1] */
-	ldp	x11, x12, [x1, #16]     /* a[3] */
+	ldp	x9, x10, [x1]           /* x9=a[0] x10=a[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=a[2] x12=a[3] */
 	ldr	x13, [x1, #32]          /* a[4] */
 	movn	x8, #0x3d0f
 	movk	x8, #0xffef, lsl #32
@@ -1106,8 +1106,8 @@ SYMBOL(secp256k1_5x52_negate_7):
 SYMBOL(secp256k1_5x52_sub):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x10, [x2]           /* b[1] */
-	ldp	x11, x12, [x2, #16]     /* b[3] */
+	ldp	x9, x10, [x2]           /* x9=b[0] x10=b[1] */
+	ldp	x11, x12, [x2, #16]     /* x11=b[2] x12=b[3] */
 	ldr	x13, [x2, #32]          /* b[4] */
 	movn	x8, #0x1e87
 	movk	x8, #0xfff7, lsl #32
@@ -1119,10 +1119,10 @@ SYMBOL(secp256k1_5x52_sub):
 	sub	x9, x9, x12             /* b[3].. */
 	mov	x12, #0x7fffffffffff8   /* 0x7fffffffffff8 */
 	sub	x12, x12, x13           /* b[4].. */
-	ldp	x13, x14, [x1]          /* a[1] */
+	ldp	x13, x14, [x1]          /* x13=a[0] x14=a[1] */
 	add	x8, x13, x8             /* a[0]..               return [x + y for x, y in zip(a, negated(b, 3))] */
 	add	x10, x14, x10           /* a[1].. */
-	ldp	x13, x14, [x1, #16]     /* a[3] */
+	ldp	x13, x14, [x1, #16]     /* x13=a[2] x14=a[3] */
 	add	x11, x13, x11           /* a[2].. */
 	ldr	x13, [x1, #32]          /* a[4] */
 	add	x9, x14, x9             /* a[3].. */
@@ -1153,7 +1153,7 @@ SYMBOL(secp256k1_5x52_sub):
 SYMBOL(secp256k1_5x52_to_storage):
 	.cfi_startproc
 	bti	c
-	ldp	x8, x9, [x1]            /* a[1] */
+	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
 	ldr	x14, [x1, #32]          /* a[4] */
 	orr	x8, x8, x9, lsl #52     /* a[0]..               return a.value */
@@ -1225,7 +1225,7 @@ SYMBOL(secp256k1_5x52_to_bytes):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #24]       /* x9=a[3] x8=a[4] */
-	ldp	x12, x13, [x1]          /* a[1] */
+	ldp	x12, x13, [x1]          /* x12=a[0] x13=a[1] */
 	ldr	x14, [x1, #16]          /* a[2] */
 	lsr	x10, x8, #48            /* a[4].high            top, q = a[4].split(48) */
 	and	x8, x8, #0xffffffffffff /* a[4].low */
@@ -1243,7 +1243,7 @@ SYMBOL(secp256k1_5x52_to_bytes):
 	add	x13, x14, x13, lsr #52  /* (a[2]..).low..       q = limb + q.split(52)[1] */
 	add	x8, x8, x9, lsr #52     /* a[4].low..           return [*done, limbs[-1] + carry] */
 	and	x9, x9, #0xfffffffffffff /* (a[3]..).low         low, carry = (limb + carry).split(52) */
-	add	x13, x9, x13, lsr #52   /*                      q = limb + q.split(52)[1] */
+	add	x13, x9, x13, lsr #52   /* (a[3]..).low..       q = limb + q.split(52)[1] */
 	add	x13, x8, x13, lsr #52   /* a[4].low.. */
 	lsr	x15, x13, #48           /* (a[4].low..).high    q = q.split(48)[1] */
 	and	x13, x13, #0xffff000000000000 /* (a[4].low..).low     return [*low, top - (q << 48)] */
@@ -1256,7 +1256,7 @@ SYMBOL(secp256k1_5x52_to_bytes):
 	add	x9, x9, x12, lsr #52    /* (a[3]..).low..       low, carry = (limb + carry).split(52) */
 	and	x12, x12, #0xfffffffffffff /* ((a[2]..).low..).low */
 	add	x8, x8, x9, lsr #52     /* a[4].low..           return [*done, limbs[-1] + carry] */
-	lsl	x14, x12, #40           /*                      return canon(a).value */
+	lsl	x14, x12, #40           /* ((a[2]..).low..).low<< return canon(a).value */
 	orr	x11, x14, x11, lsr #12  /* ((a[1]..).low..).low.high.. */
 	sub	x8, x8, x13             /* a[4].low..           return [*low, top - (q << 48)] */
 	and	x9, x9, #0xfffffffffffff /* ((a[3]..).low..).low low, carry = (limb + carry).split(52) */
@@ -1268,7 +1268,7 @@ SYMBOL(secp256k1_5x52_to_bytes):
 	orr	x10, x13, x12, lsr #24  /* ((a[2]..).low..).low.high.. */
 	orr	x8, x8, x9, lsr #36     /* ((a[3]..).low..).low.high.. */
 	rev	x9, x10                 /* %v46 */
-	rev	x8, x8
+	rev	x8, x8                  /* %v47 */
 	stp	x8, x9, [x0]
 	ret
 	.cfi_endproc
@@ -1295,14 +1295,14 @@ SYMBOL(secp256k1_5x52_to_bytes):
 SYMBOL(secp256k1_5x52_from_bytes):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x8, [x1, #16]       /* s[2] */
-	ldp	x11, x10, [x1]          /* s[0] */
+	ldp	x9, x8, [x1, #16]       /* x9=s[2] x8=s[3] */
+	ldp	x11, x10, [x1]          /* x11=s[0] x10=s[1] */
 	rev	x8, x8                  /* s0                   def from_bytes(s: Bytes(32, "big")) -> tuple[canonical, Bit]: */
 	rev	x9, x9                  /* s1 */
 	rev	x10, x10                /* s2 */
 	rev	x11, x11                /* s3 */
 	movn	x12, #976
-	movk	x12, #0xfffe, lsl #32
+	movk	x12, #0xfffe, lsl #32   /* 0xfffffffefffffc2f */
 	subs	xzr, x8, x12            /*                      beyond = s.value.at_least(P) */
 	extr	x12, x9, x8, #52        /* s0.high              return [pick(beyond, 0, limb) for limb in fe.limbs_of(s.value)], 1 - beyond */
 	extr	x13, x10, x9, #40       /* s1.high */
@@ -1322,7 +1322,7 @@ SYMBOL(secp256k1_5x52_from_bytes):
 	csel	x9, xzr, x9, cs         /* %v24 */
 	cset	x13, cs                 /* %v25 */
 	stp	x8, x10, [x0]
-	movz	x8, #1
+	movz	x8, #1                  /* 1 */
 	sub	x8, x8, x13             /* %v26 */
 	stp	x11, x12, [x0, #16]
 	str	x9, [x0, #32]
@@ -1353,12 +1353,12 @@ SYMBOL(secp256k1_5x52_select):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x2]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x3]          /* b[1] */
+	ldp	x10, x11, [x3]          /* x10=b[0] x11=b[1] */
 	cmp	x1, #1                  /*                      return pick(bit, a, b) */
 	csel	x8, x8, x10, cs         /* %v15 */
 	csel	x9, x9, x11, cs         /* %v16 */
 	ldp	x10, x11, [x2, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x3, #16]     /* b[3] */
+	ldp	x12, x13, [x3, #16]     /* x12=b[2] x13=b[3] */
 	csel	x10, x10, x12, cs       /* %v17 */
 	ldr	x12, [x2, #32]          /* a[4] */
 	csel	x11, x11, x13, cs       /* %v18 */
@@ -1393,106 +1393,106 @@ SYMBOL(secp256k1_5x52_lookup):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x1, #32]       /* x9=table[4] x8=table[5] */
-	ldp	x10, x11, [x1]          /* table[1] */
+	ldp	x10, x11, [x1]          /* x10=table[0] x11=table[1] */
 	subs	xzr, x2, #1             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x8, x10, cs         /* %v84                 return pick(bit, a, b) */
-	ldp	x10, x12, [x1, #48]     /* table[7] */
+	ldp	x10, x12, [x1, #48]     /* x10=table[6] x12=table[7] */
 	csel	x10, x10, x11, cs       /* %v85 */
-	ldp	x11, x13, [x1, #16]     /* table[3] */
+	ldp	x11, x13, [x1, #16]     /* x11=table[2] x13=table[3] */
 	csel	x11, x12, x11, cs       /* %v86 */
-	ldp	x12, x14, [x1, #64]     /* table[9] */
+	ldp	x12, x14, [x1, #64]     /* x12=table[8] x14=table[9] */
 	csel	x12, x12, x13, cs       /* %v87 */
 	csel	x9, x14, x9, cs         /* %v88 */
-	ldp	x13, x14, [x1, #80]     /* table[11] */
+	ldp	x13, x14, [x1, #80]     /* x13=table[10] x14=table[11] */
 	subs	xzr, x2, #2             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x13, x8, cs         /* %v89                 return pick(bit, a, b) */
 	csel	x10, x14, x10, cs       /* %v90 */
-	ldp	x13, x14, [x1, #96]     /* table[13] */
+	ldp	x13, x14, [x1, #96]     /* x13=table[12] x14=table[13] */
 	csel	x11, x13, x11, cs       /* %v91 */
 	csel	x12, x14, x12, cs       /* %v92 */
-	ldp	x13, x14, [x1, #112]    /* table[15] */
+	ldp	x13, x14, [x1, #112]    /* x13=table[14] x14=table[15] */
 	csel	x9, x13, x9, cs         /* %v93 */
 	subs	xzr, x2, #3             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v94                 return pick(bit, a, b) */
-	ldp	x13, x14, [x1, #128]    /* table[17] */
+	ldp	x13, x14, [x1, #128]    /* x13=table[16] x14=table[17] */
 	csel	x10, x13, x10, cs       /* %v95 */
 	csel	x11, x14, x11, cs       /* %v96 */
-	ldp	x13, x14, [x1, #144]    /* table[19] */
+	ldp	x13, x14, [x1, #144]    /* x13=table[18] x14=table[19] */
 	csel	x12, x13, x12, cs       /* %v97 */
 	csel	x9, x14, x9, cs         /* %v98 */
-	ldp	x13, x14, [x1, #160]    /* table[21] */
+	ldp	x13, x14, [x1, #160]    /* x13=table[20] x14=table[21] */
 	subs	xzr, x2, #4             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x13, x8, cs         /* %v99                 return pick(bit, a, b) */
 	csel	x10, x14, x10, cs       /* %v100 */
-	ldp	x13, x14, [x1, #176]    /* table[23] */
+	ldp	x13, x14, [x1, #176]    /* x13=table[22] x14=table[23] */
 	csel	x11, x13, x11, cs       /* %v101 */
 	csel	x12, x14, x12, cs       /* %v102 */
-	ldp	x13, x14, [x1, #192]    /* table[25] */
+	ldp	x13, x14, [x1, #192]    /* x13=table[24] x14=table[25] */
 	csel	x9, x13, x9, cs         /* %v103 */
 	subs	xzr, x2, #5             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v104                return pick(bit, a, b) */
-	ldp	x13, x14, [x1, #208]    /* table[27] */
+	ldp	x13, x14, [x1, #208]    /* x13=table[26] x14=table[27] */
 	csel	x10, x13, x10, cs       /* %v105 */
 	csel	x11, x14, x11, cs       /* %v106 */
-	ldp	x13, x14, [x1, #224]    /* table[29] */
+	ldp	x13, x14, [x1, #224]    /* x13=table[28] x14=table[29] */
 	csel	x12, x13, x12, cs       /* %v107 */
 	csel	x9, x14, x9, cs         /* %v108 */
-	ldp	x13, x14, [x1, #240]    /* table[31] */
+	ldp	x13, x14, [x1, #240]    /* x13=table[30] x14=table[31] */
 	subs	xzr, x2, #6             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x13, x8, cs         /* %v109                return pick(bit, a, b) */
 	csel	x10, x14, x10, cs       /* %v110 */
-	ldp	x13, x14, [x1, #256]    /* table[33] */
+	ldp	x13, x14, [x1, #256]    /* x13=table[32] x14=table[33] */
 	csel	x11, x13, x11, cs       /* %v111 */
 	csel	x12, x14, x12, cs       /* %v112 */
-	ldp	x13, x14, [x1, #272]    /* table[35] */
+	ldp	x13, x14, [x1, #272]    /* x13=table[34] x14=table[35] */
 	csel	x9, x13, x9, cs         /* %v113 */
 	subs	xzr, x2, #7             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v114                return pick(bit, a, b) */
-	ldp	x13, x14, [x1, #288]    /* table[37] */
+	ldp	x13, x14, [x1, #288]    /* x13=table[36] x14=table[37] */
 	csel	x10, x13, x10, cs       /* %v115 */
 	csel	x11, x14, x11, cs       /* %v116 */
-	ldp	x13, x14, [x1, #304]    /* table[39] */
+	ldp	x13, x14, [x1, #304]    /* x13=table[38] x14=table[39] */
 	csel	x12, x13, x12, cs       /* %v117 */
 	csel	x9, x14, x9, cs         /* %v118 */
-	ldp	x13, x14, [x1, #320]    /* table[41] */
+	ldp	x13, x14, [x1, #320]    /* x13=table[40] x14=table[41] */
 	subs	xzr, x2, #8             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x13, x8, cs         /* %v119                return pick(bit, a, b) */
 	csel	x10, x14, x10, cs       /* %v120 */
-	ldp	x13, x14, [x1, #336]    /* table[43] */
+	ldp	x13, x14, [x1, #336]    /* x13=table[42] x14=table[43] */
 	csel	x11, x13, x11, cs       /* %v121 */
 	csel	x12, x14, x12, cs       /* %v122 */
-	ldp	x13, x14, [x1, #352]    /* table[45] */
+	ldp	x13, x14, [x1, #352]    /* x13=table[44] x14=table[45] */
 	csel	x9, x13, x9, cs         /* %v123 */
 	subs	xzr, x2, #9             /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v124                return pick(bit, a, b) */
-	ldp	x13, x14, [x1, #368]    /* table[47] */
+	ldp	x13, x14, [x1, #368]    /* x13=table[46] x14=table[47] */
 	csel	x10, x13, x10, cs       /* %v125 */
 	csel	x11, x14, x11, cs       /* %v126 */
-	ldp	x13, x14, [x1, #384]    /* table[49] */
+	ldp	x13, x14, [x1, #384]    /* x13=table[48] x14=table[49] */
 	csel	x12, x13, x12, cs       /* %v127 */
 	csel	x9, x14, x9, cs         /* %v128 */
-	ldp	x13, x14, [x1, #400]    /* table[51] */
+	ldp	x13, x14, [x1, #400]    /* x13=table[50] x14=table[51] */
 	subs	xzr, x2, #10            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x13, x8, cs         /* %v129                return pick(bit, a, b) */
 	csel	x10, x14, x10, cs       /* %v130 */
-	ldp	x13, x14, [x1, #416]    /* table[53] */
+	ldp	x13, x14, [x1, #416]    /* x13=table[52] x14=table[53] */
 	csel	x11, x13, x11, cs       /* %v131 */
 	csel	x12, x14, x12, cs       /* %v132 */
-	ldp	x13, x14, [x1, #432]    /* table[55] */
+	ldp	x13, x14, [x1, #432]    /* x13=table[54] x14=table[55] */
 	csel	x9, x13, x9, cs         /* %v133 */
 	subs	xzr, x2, #11            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x14, x8, cs         /* %v134                return pick(bit, a, b) */
-	ldp	x13, x14, [x1, #448]    /* table[57] */
+	ldp	x13, x14, [x1, #448]    /* x13=table[56] x14=table[57] */
 	csel	x10, x13, x10, cs       /* %v135 */
 	csel	x11, x14, x11, cs       /* %v136 */
-	ldp	x13, x14, [x1, #464]    /* table[59] */
+	ldp	x13, x14, [x1, #464]    /* x13=table[58] x14=table[59] */
 	csel	x12, x13, x12, cs       /* %v137 */
 	csel	x9, x14, x9, cs         /* %v138 */
-	ldp	x13, x14, [x1, #480]    /* table[61] */
+	ldp	x13, x14, [x1, #480]    /* x13=table[60] x14=table[61] */
 	subs	xzr, x2, #12            /*                      entry = select(index.at_least(i), table[i], entry) */
 	csel	x8, x13, x8, cs         /* %v139                return pick(bit, a, b) */
 	csel	x10, x14, x10, cs       /* %v140 */
-	ldp	x13, x14, [x1, #496]    /* table[63] */
+	ldp	x13, x14, [x1, #496]    /* x13=table[62] x14=table[63] */
 	csel	x11, x13, x11, cs       /* %v141 */
 	ldr	x13, [x1, #512]         /* table[64] */
 	csel	x12, x14, x12, cs       /* %v142 */
@@ -1557,7 +1557,7 @@ SYMBOL(secp256k1_5x52_is_zero):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x0, #24]       /* x9=a[3] x8=a[4] */
-	ldp	x12, x13, [x0]          /* a[1] */
+	ldp	x12, x13, [x0]          /* x12=a[0] x13=a[1] */
 	ldr	x14, [x0, #16]          /* a[2] */
 	lsr	x10, x8, #48            /* a[4].high            top, q = a[4].split(48) */
 	and	x8, x8, #0xffffffffffff /* a[4].low */
@@ -1575,7 +1575,7 @@ SYMBOL(secp256k1_5x52_is_zero):
 	add	x13, x14, x13, lsr #52  /* (a[2]..).low..       q = limb + q.split(52)[1] */
 	add	x8, x8, x9, lsr #52     /* a[4].low..           return [*done, limbs[-1] + carry] */
 	and	x9, x9, #0xfffffffffffff /* (a[3]..).low         low, carry = (limb + carry).split(52) */
-	add	x13, x9, x13, lsr #52   /*                      q = limb + q.split(52)[1] */
+	add	x13, x9, x13, lsr #52   /* (a[3]..).low..       q = limb + q.split(52)[1] */
 	add	x13, x8, x13, lsr #52   /* a[4].low.. */
 	lsr	x15, x13, #48           /* (a[4].low..).high    q = q.split(48)[1] */
 	and	x13, x13, #0xffff000000000000 /* (a[4].low..).low     return [*low, top - (q << 48)] */
@@ -1583,7 +1583,7 @@ SYMBOL(secp256k1_5x52_is_zero):
 	add	x11, x12, x10, lsr #52  /* (a[1]..).low..       low, carry = (limb + carry).split(52) */
 	and	x10, x10, #0xfffffffffffff /* ((a[0]..).low..).low */
 	add	x12, x14, x11, lsr #52  /* (a[2]..).low.. */
-	and	x11, x11, #0xfffffffffffff
+	and	x11, x11, #0xfffffffffffff /* ((a[1]..).low..).low */
 	add	x10, x10, x11           /* ((a[0]..).low..).low.. return sum(canon(a)).is_zero() */
 	add	x9, x9, x12, lsr #52    /* (a[3]..).low..       low, carry = (limb + carry).split(52) */
 	and	x11, x12, #0xfffffffffffff /* ((a[2]..).low..).low */
@@ -1591,8 +1591,8 @@ SYMBOL(secp256k1_5x52_is_zero):
 	add	x10, x10, x11           /* ((a[0]..).low..).low.. return sum(canon(a)).is_zero() */
 	and	x9, x9, #0xfffffffffffff /* ((a[3]..).low..).low low, carry = (limb + carry).split(52) */
 	sub	x8, x8, x13             /* a[4].low..           return [*low, top - (q << 48)] */
-	add	x9, x10, x9             /*                      return sum(canon(a)).is_zero() */
-	add	x8, x9, x8
+	add	x9, x10, x9             /* ((a[0]..).low..).low.. return sum(canon(a)).is_zero() */
+	add	x8, x9, x8              /* ((a[0]..).low..).low.. */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v40 */
 	ret
@@ -1619,7 +1619,7 @@ SYMBOL(secp256k1_5x52_is_odd):
 	.cfi_startproc
 	bti	c
 	ldp	x9, x8, [x0, #24]       /* x9=a[3] x8=a[4] */
-	ldp	x12, x13, [x0]          /* a[1] */
+	ldp	x12, x13, [x0]          /* x12=a[0] x13=a[1] */
 	ldr	x14, [x0, #16]          /* a[2] */
 	lsr	x10, x8, #48            /* a[4].high            top, q = a[4].split(48) */
 	and	x8, x8, #0xffffffffffff /* a[4].low */
@@ -1630,17 +1630,17 @@ SYMBOL(secp256k1_5x52_is_odd):
 	and	x10, x10, #0xfffffffffffff /* (a[0]..).low */
 	add	x13, x10, x11           /* (a[0]..).low..       q = t[0] + EXCESS */
 	add	x14, x14, x12, lsr #52  /* a[2]..               low, carry = (limb + carry).split(52) */
-	and	x12, x12, #0xfffffffffffff
+	and	x12, x12, #0xfffffffffffff /* (a[1]..).low */
 	add	x12, x12, x13, lsr #52  /* (a[1]..).low..       q = limb + q.split(52)[1] */
 	add	x9, x9, x14, lsr #52    /* a[3]..               low, carry = (limb + carry).split(52) */
-	and	x13, x14, #0xfffffffffffff
+	and	x13, x14, #0xfffffffffffff /* (a[2]..).low */
 	add	x12, x13, x12, lsr #52  /* (a[2]..).low..       q = limb + q.split(52)[1] */
 	add	x8, x8, x9, lsr #52     /* a[4].low..           return [*done, limbs[-1] + carry] */
-	and	x9, x9, #0xfffffffffffff /*                      low, carry = (limb + carry).split(52) */
-	add	x9, x9, x12, lsr #52    /*                      q = limb + q.split(52)[1] */
-	add	x8, x8, x9, lsr #52
-	lsr	x8, x8, #48             /*                      q = q.split(48)[1] */
-	madd	x8, x8, x11, x10        /*                      *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
+	and	x9, x9, #0xfffffffffffff /* (a[3]..).low         low, carry = (limb + carry).split(52) */
+	add	x9, x9, x12, lsr #52    /* (a[3]..).low..       q = limb + q.split(52)[1] */
+	add	x8, x8, x9, lsr #52     /* a[4].low.. */
+	lsr	x8, x8, #48             /* (a[4].low..).high    q = q.split(48)[1] */
+	madd	x8, x8, x11, x10        /* (a[0]..).low..       *low, top = chained([t[0] + q * EXCESS, *t[1:]]) */
 	and	x0, x8, #1              /* ((a[0]..).low..).low return canon(a)[0].split(1)[0] */
 	ret
 	.cfi_endproc
@@ -1666,8 +1666,8 @@ SYMBOL(secp256k1_5x52_is_odd):
 SYMBOL(secp256k1_5x52_equal):
 	.cfi_startproc
 	bti	c
-	ldp	x9, x10, [x1]           /* b[1] */
-	ldp	x11, x12, [x1, #16]     /* b[3] */
+	ldp	x9, x10, [x1]           /* x9=b[0] x10=b[1] */
+	ldp	x11, x12, [x1, #16]     /* x11=b[2] x12=b[3] */
 	ldr	x13, [x1, #32]          /* b[4] */
 	movn	x8, #0x1e87
 	movk	x8, #0xfff7, lsl #32
@@ -1679,10 +1679,10 @@ SYMBOL(secp256k1_5x52_equal):
 	sub	x9, x9, x12             /* b[3].. */
 	mov	x12, #0x7fffffffffff8   /* 0x7fffffffffff8 */
 	sub	x12, x12, x13           /* b[4].. */
-	ldp	x13, x14, [x0]          /* a[1] */
+	ldp	x13, x14, [x0]          /* x13=a[0] x14=a[1] */
 	add	x8, x13, x8             /* a[0]..               return [x + y for x, y in zip(a, negated(b, 3))] */
 	add	x10, x14, x10           /* a[1].. */
-	ldp	x13, x14, [x0, #16]     /* a[3] */
+	ldp	x13, x14, [x0, #16]     /* x13=a[2] x14=a[3] */
 	add	x11, x13, x11           /* a[2].. */
 	ldr	x13, [x0, #32]          /* a[4] */
 	add	x9, x14, x9             /* a[3].. */
@@ -1703,7 +1703,7 @@ SYMBOL(secp256k1_5x52_equal):
 	add	x13, x11, x13, lsr #52  /* (a[2]..).low..       q = limb + q.split(52)[1] */
 	add	x12, x12, x9, lsr #52   /* (a[4]..).low..       return [*done, limbs[-1] + carry] */
 	and	x9, x9, #0xfffffffffffff /* (a[3]..).low         low, carry = (limb + carry).split(52) */
-	add	x13, x9, x13, lsr #52   /*                      q = limb + q.split(52)[1] */
+	add	x13, x9, x13, lsr #52   /* (a[3]..).low..       q = limb + q.split(52)[1] */
 	add	x13, x12, x13, lsr #52  /* (a[4]..).low.. */
 	lsr	x15, x13, #48           /* ((a[4]..).low..).high q = q.split(48)[1] */
 	and	x13, x13, #0xffff000000000000 /* ((a[4]..).low..).low return [*low, top - (q << 48)] */
@@ -1711,7 +1711,7 @@ SYMBOL(secp256k1_5x52_equal):
 	add	x10, x10, x8, lsr #52   /* (a[1]..).low..       low, carry = (limb + carry).split(52) */
 	and	x8, x8, #0xfffffffffffff /* ((a[0]..).low..).low */
 	add	x11, x11, x10, lsr #52  /* (a[2]..).low.. */
-	and	x10, x10, #0xfffffffffffff
+	and	x10, x10, #0xfffffffffffff /* ((a[1]..).low..).low */
 	add	x8, x8, x10             /* ((a[0]..).low..).low.. return sum(canon(a)).is_zero() */
 	add	x9, x9, x11, lsr #52    /* (a[3]..).low..       low, carry = (limb + carry).split(52) */
 	and	x10, x11, #0xfffffffffffff /* ((a[2]..).low..).low */
@@ -1719,8 +1719,8 @@ SYMBOL(secp256k1_5x52_equal):
 	add	x8, x8, x10             /* ((a[0]..).low..).low.. return sum(canon(a)).is_zero() */
 	and	x9, x9, #0xfffffffffffff /* ((a[3]..).low..).low low, carry = (limb + carry).split(52) */
 	sub	x10, x11, x13           /* (a[4]..).low..       return [*low, top - (q << 48)] */
-	add	x8, x8, x9              /*                      return sum(canon(a)).is_zero() */
-	add	x8, x8, x10
+	add	x8, x8, x9              /* ((a[0]..).low..).low.. return sum(canon(a)).is_zero() */
+	add	x8, x8, x10             /* ((a[0]..).low..).low.. */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v59 */
 	ret
