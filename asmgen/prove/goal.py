@@ -24,16 +24,21 @@ TRIES = 3
 
 @dataclass(frozen=True)
 class Open:
-    """Something that could not be shown: what, and the polynomial that is left."""
+    """Something that could not be shown: what, and the polynomial that is left. `false` says that values which are
+    carried along show the contrary."""
 
     what: str
     left: Poly
+    false: bool = False
 
 
 def congruent(entry: Entry, form: Form, wanted: Poly, factor: int, modulus: int, what: str) -> Iterator[Open]:
     """form * factor = wanted modulo the modulus."""
     left = balanced(entry.domain.norm(form) * factor - wanted, modulus)
     if not left:
+        return
+    if any(left.evaluate(entry.space._witnesses[index]) % modulus for index in entry.space._alive):
+        yield Open(what, left, false=True)
         return
     if not entry.undecided and (_multiple(entry, left, modulus) or _telescopes(entry, form, wanted, factor, modulus)):
         return
@@ -89,13 +94,16 @@ def at_most(entry: Entry, form: Form, most: int, what: str, other: Bounded | Non
     reached = entry.space._quick(norm)
     if reached.within(allowed):
         return
-    if not entry.undecided:
+    core, factor, constant = norm.normal
+    shown = entry.space._shown(core)
+    false = shown is not None and not shown.scaled(factor, constant).within(allowed)
+    if not entry.undecided and not false:
         reached = reached.meet(_by_cells(entry, form, allowed, other))
         if reached.within(allowed) or entry.domain.holds(form, allowed):
             return
         reached = reached.meet(entry.space.interval(norm))
     bound = size(reached.high) if reached.high > most else size(reached.low)
-    yield Open(f"{what} may be {bound} as far as is known, allowed are 0 to {size(most)}", norm)
+    yield Open(f"{what} may be {bound} as far as is known, allowed are 0 to {size(most)}", norm, false)
 
 
 def _by_cells(entry: Entry, form: Form, allowed: Interval, other: Bounded | None) -> Interval:

@@ -78,7 +78,7 @@ class Composition:
             for mode in every:
                 entry = enter(self.kernel.signature, self.convention, mode, {})
                 for leak in leaks(self.runner.flow, entry):
-                    raise Stuck(leak.what, leak.decoded, leak=True)
+                    raise Stuck(leak.what, leak.decoded, final=True)
             self.argument.append("no branch, no address and no number of repetitions depends on data")
         for mode in every:
             self._mode(mode)

@@ -63,7 +63,7 @@ class Proof:
         if self.constant_time:
             entry = enter(self.kernel.signature, self.convention, first, {}, self.constants)
             for leak in leaks(self.runner.flow, entry):
-                raise Stuck(leak.what, leak.decoded, leak=True)
+                raise Stuck(leak.what, leak.decoded, final=True)
             self.argument.append("no branch and no address depends on data")
         apart = self.mode(first)
         if apart:
@@ -118,6 +118,9 @@ class Proof:
         found = check(path)
         if not found:
             return
+        wrong = next((each for each in found if each.false), None)
+        if wrong is not None:
+            raise Stuck(wrong.what, path.done[-1], final=True)
         bit = next(iter(path.entry.undecided), None)
         start = path.before(bit) if bit is not None else None
         if bit is None or start is None or len(path.entry.space.decided) >= DEEP:
@@ -276,7 +279,7 @@ def prove(
                 return Proved(time.process_time() - began, assumptions, tuple(proof.argument), proof.runs)
             except Stuck as fault:
                 stuck = fault
-                if fault.leak:
+                if fault.final:
                     break
     except OutOfTime:
         if stuck is None:

@@ -29,14 +29,14 @@ STRIDE = 24
 class Stuck(Exception):
     """The proof cannot go on: why, and at which instruction.
 
-    `leak` says that what the code does depends on data, be it right or wrong.
+    `final` says that no other way to go about it will do: what the code does depends on data, or is wrong.
     """
 
-    def __init__(self, reason: str, decoded: Decoded | None = None, *, leak: bool = False) -> None:
+    def __init__(self, reason: str, decoded: Decoded | None = None, *, final: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.decoded = decoded
-        self.leak = leak
+        self.final = final
 
 
 class OutOfTime(Exception):
@@ -180,7 +180,7 @@ class Runner:
             path.offset = decoded.target if bit else path.offset
             return None
         if not self.secret_branches and not path.entry.is_public(bit):
-            raise Stuck("a branch depends on data", decoded, leak=True)
+            raise Stuck("a branch depends on data", decoded, final=True)
         self._settle_flags(path, self.flow.after(decoded.offset))
         other = path.fork()
         other.offset = decoded.target
