@@ -19,6 +19,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--refresh-golden", action="store_true", help="write tests/golden anew instead of comparing with it"
     )
     parser.addoption(
+        "--all-proof-mutants", action="store_true", help="test_prove_mutants.py: 25 mutants of each routine (hours)"
+    )
+    parser.addoption(
         "--all-mutants", action="store_true", help="test_mutants.py: every mutant of each routine, not some (minutes)"
     )
     parser.addoption(

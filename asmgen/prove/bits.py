@@ -7,6 +7,7 @@ from itertools import islice, permutations
 
 from asmgen.bounds import Interval, Poly
 from asmgen.contracts import Element
+from asmgen.polynomial import below
 from asmgen.prove.cells import Form
 from asmgen.prove.domain import Undefined
 from asmgen.prove.entry import Entry
@@ -44,7 +45,19 @@ def _tells_zero(entry: Entry, bit: Poly, residue: Poly, modulus: int) -> bool:
     for some, words in entry.domain.zeros.items():
         if bit == 1 - some:
             return any(_same_zero(entry, form, len(words), residue, modulus) for form in _values(entry, words))
-    return False
+    word = _one_word(entry, 1 - bit)
+    return word is not None and _same_zero(entry, entry.domain.form(word), 1, residue, modulus)
+
+
+def _one_word(entry: Entry, some: Poly) -> Poly | None:
+    """The word of which a carry says that it is not zero: the carry out of adding 2^k - 1; None for other bits."""
+    if len(some) != 1 or some.coefficients != (1,) or len(some.atoms) != 1:
+        return None
+    numerator, shift = entry.space._atoms[some.atoms[0]].numerator, entry.space._atoms[some.atoms[0]].shift
+    if numerator is None:
+        return None
+    word = numerator - (1 << shift) + 1
+    return word if entry.space._quick(word).within(below(shift)) else None
 
 
 def _values(entry: Entry, words: Sequence[Poly]) -> Iterator[Form]:

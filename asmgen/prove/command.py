@@ -12,7 +12,7 @@ from rich.table import Table
 
 from asmgen.errors import UsageError
 from asmgen.function import Function
-from asmgen.link import closure
+from asmgen.link import closure, link
 from asmgen.passes import Options, compile_kernel
 from asmgen.program import Program
 from asmgen.prove.answers import Answer, NotProved, Proved, Refuted
@@ -48,11 +48,12 @@ class Object:
 
 def routine(kernel: Function, options: Options) -> Routine:
     """A kernel's routine as asmgen makes it."""
-    return code_routine(kernel, compile_kernel(kernel, options))
+    code, *others = [compile_kernel(each, options) for each in closure([kernel])]
+    return code_routine(kernel, code, others)
 
 
-def code_routine(kernel: Function, code: Code) -> Routine:
-    """A kernel's routine of these instructions."""
+def code_routine(kernel: Function, code: Code, others: Sequence[Code] = ()) -> Routine:
+    """A kernel's routine of these instructions; `others` are the routines that it calls, directly or not."""
     assembled = assemble(code.items)
     sources = {
         offset: item.source
@@ -63,15 +64,18 @@ def code_routine(kernel: Function, code: Code) -> Routine:
     if isinstance(kernel, Program):
         callees = {callee.signature.symbol: callee for callee in kernel.callees}
         calls = {offset: callees[symbol] for offset, symbol, _ in assembled.relocations}
+    linked = link([code, *others]).code if others else b""
+    features = code.features.union(*(each.features for each in others))
     return Routine(
-        kernel, code.target, assembled.code, features=code.features, sources=sources, stack=code.stack, calls=calls
-    )
+        kernel, code.target, assembled.code, features=features, sources=sources, stack=code.stack, calls=calls,
+        linked=linked,
+    )  # fmt: skip
 
 
 def answer(made: Routine, wish: Wish) -> Answer:
     """The routine proved, or a counterexample, or neither."""
     found = prove(made, budget=wish.budget, constant_time=wish.constant_time)
-    if isinstance(found, NotProved) and wish.counterexamples:
+    if isinstance(found, NotProved) and wish.counterexamples and (made.linked or not made.calls):
         from asmgen.prove.counterexample import counterexample
 
         return counterexample(made, found) or found

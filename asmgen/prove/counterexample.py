@@ -61,7 +61,8 @@ def machine_of(routine: Routine) -> Machine:
     """The emulator with the routine; amd64 code for the System V convention may use the red zone."""
     red_zone = 128 if routine.convention.name == "sysv" else 0
     signature = routine.kernel.signature
-    return Machine(routine.target, routine.code, routine.entry, signature, routine.features, red_zone=red_zone)
+    code = routine.linked or routine.code
+    return Machine(routine.target, code, routine.entry, signature, routine.features, red_zone=red_zone)
 
 
 Found = tuple[str, tuple[Input, ...], tuple[Input, ...]]

@@ -33,7 +33,7 @@ class Routine:
 
     `sources` has the script lines of instructions by offset; `features` are CPUID bits that it may use. `calls` has by
     offset what is called there and has a proof of its own; any other call goes into this code. With `data` constants
-    among the bytes may be read.
+    among the bytes may be read. `linked` is the code with what it calls behind it, to be run.
     """
 
     kernel: Described
@@ -46,6 +46,7 @@ class Routine:
     stack: int | None = None
     calls: Mapping[int, Described] = field(default_factory=dict)
     data: bool = False
+    linked: bytes = b""
 
     @property
     def convention(self) -> Convention:

@@ -1,4 +1,4 @@
-"""secp256k1 and p448, p521."""
+"""secp256k1 and p448."""
 from asmgen import Field, kernel
 
 K = 2**256 - 2**32 - 977
@@ -11,9 +11,6 @@ p448 = 2**448 - 2**224 - 1
 f8 = Field("p448", p448, limbs=[56] * 8)
 l8 = f8.limbs_below(2**58)
 t8 = f8.limbs_below(2**57)
-p521 = 2**521 - 1
-f9 = Field("p521", p521, limbs=[58] * 8 + [57])
-l9 = f9.limbs_below(2**59)
 
 def fold(t):
     low, high = t.split(256)
@@ -45,14 +42,4 @@ def mul_448(a: l8, b: l8) -> t8:
         low, high = zip(*(x.split(56) for x in c), strict=False)
         c = [low[k] + high[k - 1] for k in range(8)]
         c[4] += high[7]
-    return c
-
-@kernel(computes=lambda a, b: a * b)
-def mul_521(a: l9, b: l9) -> l9:
-    c = product(a, b, 9) + [0]
-    c = [c[k] + 2 * c[k + 9] for k in range(9)]
-    w = [58] * 8 + [57]
-    for _ in range(2):
-        low, high = zip(*(x.split(w[k]) for k, x in enumerate(c)), strict=False)
-        c = [low[k] + high[k - 1] for k in range(9)]
     return c

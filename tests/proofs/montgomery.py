@@ -1,13 +1,10 @@
-"""Montgomery fields: P-256, its order, P-384."""
+"""Montgomery fields: P-256 and its order."""
 from asmgen import Count, Field, kernel, repeat
 
 N = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551
-P4 = 2**384 - 2**128 - 2**96 + 2**32 - 1
 P = 2**256 - 2**224 + 2**192 + 2**96 - 1
 fn = Field("n256", N, limbs=[64] * 4, montgomery=2**256)
 en = fn.below(N)
-f4 = Field("p384", P4, limbs=[64] * 6, montgomery=2**384)
-e4 = f4.below(P4)
 fp = Field("p256", P, limbs=[64] * 4, montgomery=2**256)
 ep = fp.below(P)
 
@@ -23,10 +20,6 @@ def redc(t, m, words):
 @kernel(computes=lambda a, b: a * b)
 def mul_n(a: en, b: en) -> en:
     return redc(a.value * b.value, N, 4)
-
-@kernel(computes=lambda a, b: a * b)
-def mul_384(a: e4, b: e4) -> e4:
-    return redc(a.value * b.value, P4, 6)
 
 @kernel(computes=lambda a: a * a)
 def sqr_p(a: ep) -> ep:

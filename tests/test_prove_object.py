@@ -1,0 +1,105 @@
+"""`asmgen prove --object`, `build --proved` and the files that say what is proved."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from asmgen.build import build, check
+from asmgen.cli import main
+from asmgen.passes import Options
+from asmgen.prove.record import proofs
+from asmgen.scripts import find
+
+SCRIPT = '''"""tiny: integers modulo 2^61 - 1 in one word."""
+
+from asmgen import Field, kernel
+
+fe = Field("tiny", 2**61 - 1, limbs=[61])
+tight = fe.limbs_below(2**62)
+
+
+@kernel
+def mul(a: tight, b: tight) -> tight:
+    low, high = (a[0] * b[0]).split(61)
+    low, high = (low + high).split(61)
+    return [low + high]
+'''
+
+WRONG = SCRIPT.replace("(a[0] * b[0])", "(a[0] * b[0] + 1)")
+
+C = """
+typedef unsigned __int128 wide;
+void mul(unsigned long *out, const unsigned long *a, const unsigned long *b) {
+    wide t = (wide)a[0] * b[0], m = ((wide)1 << 61) - 1;
+    t = (t & m) + (t >> 61);
+    out[0] = (unsigned long)((t & m) + (t >> 61)) + EXTRA;
+}
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def run(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, list(words))
+    return result.exit_code, result.output
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
+@pytest.mark.parametrize(("extra", "answer"), [(0, "proved"), (1, "WRONG")])
+def test_c_is_held_against_a_kernel(script: Path, tmp_path: Path, extra: int, answer: str) -> None:
+    (tmp_path / "fe.c").write_text(C)
+    flags = f"-O2 -DEXTRA={extra}"
+    words = ["prove", f"{script}:mul", "--target", "amd64", "--object", str(tmp_path / "fe.c"), "--symbol", "mul"]
+    code, text = run(*words, "--flags", flags)
+    assert code == extra and answer in text, text
+
+
+def test_files_that_are_not_there_are_named(script: Path) -> None:
+    code, text = run("prove", f"{script}:mul", "--object", "nothing.o")
+    assert code == 2 and "nothing.o" in text
+
+
+def test_what_is_assumed_must_be_numbers(script: Path, tmp_path: Path) -> None:
+    (tmp_path / "fe.o").write_bytes(b"")
+    code, text = run("prove", f"{script}:mul", "--object", str(tmp_path / "fe.o"), "--assume", "WORD=x")
+    assert code == 2 and "WORD=x" in text
+
+
+def test_proofs_are_written_beside_the_files_and_checked(script: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("build", str(script), "--proved", "--out", str(out))[0] == 0
+    path = out / "amd64" / "tiny.proof.json"
+    (entry,) = json.loads(path.read_text())
+    assert entry["answer"] == "proved" and "seconds" not in entry
+    assert check([str(script)], ["amd64", "arm64"], out) == []
+    before = path.read_text()
+    assert run("build", str(script), "--proved", "--out", str(out))[0] == 0
+    assert path.read_text() == before
+    path.write_text(before.replace(entry["sha256"], "0" * 64))
+    (fault,) = check([str(script)], ["amd64", "arm64"], out)
+    assert "tiny.mul is proved for other bytes" in fault
+
+
+def test_nothing_is_written_that_is_not_proved(tmp_path: Path) -> None:
+    path, out = tmp_path / "tiny.py", tmp_path / "out"
+    path.write_text(WRONG)
+    code, text = run("build", str(path), "--proved", "--out", str(out))
+    assert code == 1 and "not proved: tiny.mul" in text
+    assert not out.exists()
+    build([str(path)], ["amd64"], out)
+
+
+def test_the_same_text_every_time(script: Path) -> None:
+    (kernel,) = find([str(script)])
+    jobs = {"x": [(kernel, Options("arm64"))]}
+    assert proofs(jobs) == proofs(jobs)
