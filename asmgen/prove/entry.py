@@ -291,6 +291,9 @@ def _promise(given: Input, domain: Polynomials) -> None:
         words = zip(given.words, given.contract.field.positions, strict=True)
         value = Poly.sum(domain.entered(word) << at for word, at in words)
         domain.ledger.facts.append(Fact(value, Interval(0, given.contract.value_max)))
+        if len(given.value) == 1 and given.value.coefficients == (1,) and len(given.words) > 1:
+            whole = domain.entered(given.value)  # its words are digits of it
+            domain.ledger.facts.append(Fact(whole - value, Interval(0, 0), domain.ledger.cell(given.value)))
 
 
 def cells(contract: Contract) -> list[tuple[int, int]]:

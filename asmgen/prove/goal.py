@@ -13,6 +13,7 @@ from asmgen.bounds import Interval, Poly
 from asmgen.contracts import Bytes, Contract, Element, Table
 from asmgen.polynomial import integer_text
 from asmgen.promises import size
+from asmgen.prove import leaves
 from asmgen.prove.cells import Form, bounds, pin
 from asmgen.prove.entry import Entry, Input
 from asmgen.prove.residues import Context, EvenOf, NotPolynomial, Symbolic, Wanted
@@ -20,6 +21,9 @@ from asmgen.prove.state import STACK, STACK_POINTERS
 
 #: Ways to write a rest by cells that are tried, shortest first.
 TRIES = 3
+
+#: Multiples of the modulus that are told apart, and terms of what is wanted for that.
+FEW, LINEAR = 4, 16
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,12 @@ def congruent(entry: Entry, form: Form, wanted: Poly, factor: int, modulus: int,
     if any(left.evaluate(entry.space._witnesses[index]) % modulus for index in entry.space._alive):
         yield Open(what, left, false=True)
         return
-    if not entry.undecided and (_multiple(entry, left, modulus) or _telescopes(entry, form, wanted, factor, modulus)):
+    if not entry.undecided and (
+        _multiple(entry, left, modulus)
+        or _telescopes(entry, form, wanted, factor, modulus)
+        or factor == 1
+        and _apart_by_few(entry, form, wanted, modulus)
+    ):
         return
     yield Open(what, left)
 
@@ -71,6 +80,23 @@ def _telescopes(entry: Entry, form: Form, wanted: Poly, factor: int, modulus: in
             return True
     shortest = sorted(rests, key=len)[:TRIES]
     return any(entry.domain.holds(rest, Interval(0, 0)) for rest in shortest)
+
+
+def _apart_by_few(entry: Entry, form: Form, wanted: Poly, modulus: int) -> bool:
+    """Whether the form is what is wanted plus one of a few multiples of the modulus."""
+    space, target = entry.space, entry.domain.remembered(wanted)
+    if target is None or len(target) > LINEAR:
+        return False
+    norm = entry.domain.norm(form) - wanted
+    times = {norm.evaluate(space._witnesses[index]) // modulus for index in space._alive}
+    known = space._quick(norm)
+    low, high = -(-known.low // modulus), known.high // modulus
+    if high - low < FEW:
+        times = set(range(low, high + 1))
+    if not 0 < len(times) <= FEW:
+        return False
+    values = [each * modulus for each in sorted(times)]
+    return leaves.among(entry.domain.ledger, space, form - target, values, space.deadline)
 
 
 def keeps(entry: Entry) -> list[frozenset[int]]:

@@ -16,7 +16,7 @@ from asmgen.prove.cells import Equation, Fact, Form, Ledger
 
 #: What is taken into a question, and z3's steps for it (some millions a second): what the cells were made of, or also
 #: what else was made of the same. Steps and not seconds, so that the answer is the same on any machine.
-TRIES = ((False, 300_000), (True, 1_000_000), (False, 4_000_000), (True, 8_000_000))
+TRIES = ((False, 100_000), (True, 300_000), (False, 2_000_000), (True, 8_000_000))
 
 #: Milliseconds after which z3 is stopped all the same.
 PATIENCE = 4000
@@ -24,12 +24,18 @@ PATIENCE = 4000
 
 def within(ledger: Ledger, space: Space, form: Form, allowed: Interval, deadline: float) -> bool:
     """Whether a form has no value outside of `allowed`."""
-    sides = (f"(< {{}} {_number(allowed.low)})", f"(> {{}} {_number(allowed.high)})")
+    sides = (f"(< {{0}} {_number(allowed.low)})", f"(> {{0}} {_number(allowed.high)})")
     return all(_never(ledger, space, form, side, deadline) for side in sides)
 
 
+def among(ledger: Ledger, space: Space, form: Form, values: Sequence[int], deadline: float) -> bool:
+    """Whether a form has no value but these."""
+    others = " ".join(f"(not (= {{0}} {_number(value)}))" for value in values)
+    return _never(ledger, space, form, f"(and {others})", deadline)
+
+
 def _never(ledger: Ledger, space: Space, form: Form, contrary: str, deadline: float) -> bool:
-    """Whether what is known excludes the contrary of a goal, in which {} stands for the form."""
+    """Whether what is known excludes the contrary of a goal, in which {0} stands for the form."""
     for wide, steps in TRIES:
         if time.process_time() > deadline:
             return False
