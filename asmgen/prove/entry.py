@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from asmgen.bounds import Interval, Poly, Space
@@ -79,7 +79,7 @@ class Entry:
     """A call and where it has come to: its state, its inputs by name, and the values that must be kept.
 
     `buffers` has the region of each pointer argument, `public` the atoms of counts, `count` the number of repetitions
-    if there is one.
+    if there is one, `signed` what a signed address is without its signature, and the stack pointer it was signed with.
     """
 
     signature: Signature
@@ -93,6 +93,7 @@ class Entry:
     buffers: Mapping[str, str]
     public: set[int]
     count: Poly | None
+    signed: dict[Form, tuple[Form, int]] = field(default_factory=dict)
 
     def fork(self, decided: Mapping[int, int] | None = None) -> Entry:
         """The same, to go on another way; in the case that some bits to come have the decided values."""
@@ -101,7 +102,8 @@ class Entry:
         domain = self.domain.fork(space)
         places = self.places.fork(domain)
         state = self.state.fork(domain, places)
-        return replace(self, space=space, domain=domain, places=places, state=state, public=set(self.public))
+        public, signed = set(self.public), dict(self.signed)
+        return replace(self, space=space, domain=domain, places=places, state=state, public=public, signed=signed)
 
     @property
     def undecided(self) -> list[int]:

@@ -12,10 +12,10 @@ from asmgen.bounds import Impossible, Interval, Poly
 from asmgen.contracts import Contract
 from asmgen.errors import AsmgenError
 from asmgen.polynomial import below, point
-from asmgen.prove.calls import Called, enact, enter_local, leave
+from asmgen.prove.calls import LINK, Called, enact, enter_local, leave
 from asmgen.prove.cells import Form
 from asmgen.prove.decode import Decoded, Program
-from asmgen.prove.domain import Rejected
+from asmgen.prove.domain import Rejected, Undefined
 from asmgen.prove.entry import Entry
 from asmgen.prove.flow import Flow
 
@@ -141,6 +141,10 @@ class Runner:
             self._call_or_return(path, decoded)
             return None
         path.entry.space.patient = self.patient or not decoded.row.writes & self.flow.after(decoded.offset)
+        if decoded.row.name in ("paciasp", "autiasp"):
+            _sign(path.entry, decoded)
+            path.offset = decoded.end
+            return None
         taken = path.entry.state.step(decoded)
         path.offset = decoded.end
         if control == "branch":
@@ -201,6 +205,23 @@ class Runner:
                 state.flag(name)
             else:
                 del state.flags[name]
+
+
+def _sign(entry: Entry, decoded: Decoded) -> None:
+    """Sign the link register with the stack pointer, or take such a signature off: any other value is rejected."""
+    state, link = entry.state, LINK["arm64"]
+    value, depth = state.domain.value(state.register(link)), state.depth()
+    if isinstance(value, Undefined):
+        raise Rejected(f"signs {value.what}, which has no defined value here")
+    if decoded.row.name == "paciasp":
+        made = entry.domain.anything(f"{link} signed at {decoded.offset:#x}")
+        entry.signed[made] = value, depth
+        state.registers[link] = made
+        return
+    plain, signed_at = entry.signed.get(value, (None, None))
+    if plain is None or signed_at != depth:
+        raise Rejected("takes a signature off that was not put on with this stack pointer")
+    state.registers[link] = plain
 
 
 def _decided(interval: Interval) -> Interval:
