@@ -285,21 +285,19 @@ class Polynomials:
             self._know(leaves, bool(some.constant))
         return 1 - some
 
-    def _leaves(self, norm: Poly) -> Iterator[Poly]:
+    def _leaves(self, norm: Poly, above: frozenset[Poly] = frozenset()) -> Iterator[Poly]:
         """The words that a value is made of by `or`, and of words compared by `xor` their difference."""
         parts = self._ors.get(norm)
-        if parts is not None:
-            yield from self._leaves(parts[0])
-            yield from self._leaves(parts[1])
-        elif norm in self._xors:
+        if parts is None and norm in self._xors:
             x, y = self._xors[norm]
             yield x - y
-        else:
-            parts_of_sum = self._sum(norm)
-            for each in parts_of_sum:
-                yield from self._leaves(each)
-            if not parts_of_sum:
-                yield norm
+            return
+        made_of = parts or self._sum(norm)
+        if not made_of or norm in above:  # a value may be what it is made of: x or 0
+            yield norm
+            return
+        for each in made_of:
+            yield from self._leaves(each, above | {norm})
 
     def _sum(self, norm: Poly) -> list[Poly]:
         """What a value is the sum of, times positive numbers, where none of it is negative."""
