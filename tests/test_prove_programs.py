@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from asmgen.link import routines
 from asmgen.passes import Options
 from asmgen.prove import NotProved, Proved, Refuted, prove
-from asmgen.prove.command import Wish, answer, answers, routine
+from asmgen.prove.command import Wish, answer, answers, code_routine, routine
 from asmgen.prove.powers import Case, NeedsParity, NeedsUnknowns, Residue
 from asmgen.scripts import find
+from asmgen.targets.row import Instruction
 
 CALLS = Path(__file__).parent / "proofs" / "calls.py"
 TARGETS = ("amd64", "arm64")
@@ -86,3 +89,16 @@ def test_residues_do_not_guess() -> None:
     with pytest.raises(NeedsParity):
         known % 2
     assert not x.same(-x) and x.same(x * 1)
+
+
+def test_a_signature_is_taken_off_where_it_was_put_on() -> None:
+    (kernel,) = find([f"{CALLS}:invert"])
+    code, *others = routines(kernel, Options("arm64"))
+    place = next(
+        at for at, item in enumerate(code.items) if isinstance(item, Instruction) and item.row.name == "autiasp"
+    )
+    load = max(at for at, row in rows.items() if row.mnemonic == "ldp")
+    items = list(code.items)
+    items.insert(load, items.pop(place))
+    found = prove(code_routine(kernel, replace(code, items=tuple(items)), others))
+    assert isinstance(found, NotProved) and "to check" in found.reason

@@ -124,6 +124,9 @@ def _decoded(target: str, read: Any) -> Decoded:
     found = _known.get((target, code))
     if found is None:
         found = _chosen(code, _READERS[target](read))
+        wide = decode_arm64.widened(code) if found is None and target == "arm64" else None
+        if wide is not None:
+            found = _chosen(wide, _READERS[target](next(_reader(target).disasm(wide, read.address))))
         if found is None:
             raise Unknown(read.address, text)
         _known[target, code] = found

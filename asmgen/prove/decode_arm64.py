@@ -51,6 +51,19 @@ def readings(read: Any) -> Iterator[tuple[Row, tuple[Operand, ...]]]:
                     yield row, filled
 
 
+#: (bits, mask) of instructions on 32-bit registers that leave what their 64-bit forms leave: cset, and movz without a
+#: shift or with one of 16.
+_NARROW = ((0x1A9F07E0, 0xFFFF0FE0), (0x52800000, 0xFFC00000))
+
+
+def widened(code: bytes) -> bytes | None:
+    """The instruction on 64-bit registers that does the same as this one on 32-bit ones; None where none is known."""
+    word = int.from_bytes(code, "little")
+    if any(word & mask == bits for bits, mask in _NARROW):
+        return (word | 1 << 31).to_bytes(4, "little")
+    return None
+
+
 def _condition_fits(row: Row, code: int) -> bool:
     """Whether the row is of the condition or its opposite (cset and cinc are printed under either)."""
     condition = row.name.rsplit("_", 1)[-1]

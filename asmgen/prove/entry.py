@@ -145,7 +145,7 @@ def enter(
     if constants:
         state.memory[CODE] = Region(CODE, 0, len(constants), writable=False, constants=constants)
     state.registers[STACK_POINTERS[convention.target]] = places.base(STACK)
-    kept = {name: domain.anything(f"caller's {name}") for name in _preserved(convention)}
+    kept = {name: domain.anything(f"caller's {name}") for name in _preserved(convention, ours=not constants)}
     state.registers.update(kept)
     if convention.return_address:
         stack.cells[0] = (8, places.base("return address"))
@@ -170,9 +170,10 @@ def enter(
     return Entry(signature, convention, space, domain, places, state, inputs, kept, buffers, public, count)
 
 
-def _preserved(convention: Convention) -> tuple[str, ...]:
+def _preserved(convention: Convention, *, ours: bool) -> tuple[str, ...]:
+    """What a routine must keep; foreign code may use x18, which Linux leaves to everyone."""
     names = dict.fromkeys((*convention.preserved, convention.frame_pointer))
-    return (*names, "x18") if convention.target == "arm64" else tuple(names)
+    return (*names, "x18") if convention.target == "arm64" and ours else tuple(names)
 
 
 def _inputs(space: Space, signature: Signature, mode: Mode, given: Mapping[str, Interval]) -> dict[str, Input]:

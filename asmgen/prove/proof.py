@@ -289,6 +289,8 @@ def prove(
         return NotProved(time.process_time() - began, unknown.what, place)
     except (Rejected, AsmgenError) as fault:
         return NotProved(time.process_time() - began, str(fault))
+    except RecursionError:
+        return NotProved(time.process_time() - began, "the values grow too deep to be followed")
     assert stuck is not None
     return NotProved(time.process_time() - began, stuck.reason, place_of(stuck.decoded, routine.sources))
 

@@ -212,7 +212,7 @@ def _sign(entry: Entry, decoded: Decoded) -> None:
     state, link = entry.state, LINK["arm64"]
     value, depth = state.domain.value(state.register(link)), state.depth()
     if isinstance(value, Undefined):
-        raise Rejected(f"signs {value.what}, which has no defined value here")
+        raise Rejected(f"takes {value.what} for an address to sign or to check, which has no defined value here")
     if decoded.row.name == "paciasp":
         made = entry.domain.anything(f"{link} signed at {decoded.offset:#x}")
         entry.signed[made] = value, depth
