@@ -94,9 +94,8 @@ def test_residues_do_not_guess() -> None:
 def test_a_signature_is_taken_off_where_it_was_put_on() -> None:
     (kernel,) = find([f"{CALLS}:invert"])
     code, *others = routines(kernel, Options("arm64"))
-    place = next(
-        at for at, item in enumerate(code.items) if isinstance(item, Instruction) and item.row.name == "autiasp"
-    )
+    rows = {at: item.row for at, item in enumerate(code.items) if isinstance(item, Instruction)}
+    place = next(at for at, row in rows.items() if row.name == "autiasp")
     load = max(at for at, row in rows.items() if row.mnemonic == "ldp")
     items = list(code.items)
     items.insert(load, items.pop(place))
