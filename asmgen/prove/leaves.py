@@ -14,9 +14,20 @@ from asmgen.bounds import Interval, Space
 from asmgen.polynomial import Monomial
 from asmgen.prove.cells import Equation, Fact, Form, Ledger
 
-#: What is taken into a question, and z3's steps for it (some millions a second): what the cells were made of, or also
-#: what else was made of the same. Steps and not seconds, so that the answer is the same on any machine.
-TRIES = ((False, 100_000), (True, 300_000), (False, 2_000_000), (True, 8_000_000))
+#: What is taken into a question: how many of the newest equations, and whether besides what the cells were made of also
+#: what else was made of the same; and z3's steps for it (some millions a second). Steps and not seconds, so that the
+#: answer is the same on any machine.
+ALL = 1 << 30
+TRIES = (
+    (40, False, 50_000),
+    (ALL, False, 100_000),
+    (ALL, True, 300_000),
+    (80, False, 300_000),
+    (80, True, 500_000),
+    (ALL, True, 1_000_000),
+    (ALL, False, 2_000_000),
+    (ALL, True, 8_000_000),
+)
 
 #: Milliseconds after which z3 is stopped all the same.
 PATIENCE = 4000
@@ -36,12 +47,14 @@ def among(ledger: Ledger, space: Space, form: Form, values: Sequence[int], deadl
 
 def _never(ledger: Ledger, space: Space, form: Form, contrary: str, deadline: float) -> bool:
     """Whether what is known excludes the contrary of a goal, in which {0} stands for the form."""
-    for wide, steps in TRIES:
+    for newest, wide, steps in TRIES:
+        if newest < ALL and len(ledger.equations) <= newest:
+            continue
         if time.process_time() > deadline:
             return False
-        equations, facts = _relevant(ledger, form, wide=wide)
+        equations, facts = _relevant(ledger, form, newest, wide=wide)
         answer = _ask("\n".join(_question(ledger, space, form, contrary, equations, facts)), steps)
-        if answer == "unsat" or answer == "sat" and wide:
+        if answer == "unsat" or answer == "sat" and wide and newest == ALL:
             return answer == "unsat"
     return False
 
@@ -49,7 +62,7 @@ def _never(ledger: Ledger, space: Space, form: Form, contrary: str, deadline: fl
 def _ask(text: str, steps: int) -> str:
     import z3
 
-    solver = z3.SolverFor("QF_LIA")
+    solver = z3.SolverFor("QF_LIA", ctx=z3.Context())  # one of its own: what was asked before must not matter
     solver.set("rlimit", steps)
     solver.set("timeout", PATIENCE)  # it does not count all of its steps
     solver.from_string(text)
@@ -60,15 +73,17 @@ def _cells(*forms: Form) -> set[int]:
     return {cell for form in forms for monomial in form.terms for cell in monomial}
 
 
-def _relevant(ledger: Ledger, form: Form, *, wide: bool) -> tuple[list[Equation], list[Fact]]:
-    """What the cells of a form were made of, back to the inputs; with `wide` also what else was made of those."""
+def _relevant(ledger: Ledger, form: Form, newest: int, *, wide: bool) -> tuple[list[Equation], list[Fact]]:
+    """What the cells of a form were made of, back to the inputs or as far as the newest equations go; with `wide` also
+    what else was made of those."""
     needed = _cells(form)
+    first = max(0, len(ledger.equations) - newest)
     taken: dict[int, Equation] = {}
     facts: dict[int, Fact] = {}
     changed = True
     while changed:
         changed = False
-        for number in range(len(ledger.equations) - 1, -1, -1):
+        for number in range(len(ledger.equations) - 1, first - 1, -1):
             equation = ledger.equations[number]
             if number not in taken and _cells(equation.low, equation.high) & needed:
                 taken[number] = equation
@@ -82,7 +97,8 @@ def _relevant(ledger: Ledger, form: Form, *, wide: bool) -> tuple[list[Equation]
                 changed = changed or bool(new)
         if wide and not changed:
             wide = False
-            for number, equation in enumerate(ledger.equations):
+            for number in range(first, len(ledger.equations)):
+                equation = ledger.equations[number]
                 if number not in taken and _cells(equation.form) <= needed:
                     taken[number] = equation
                     needed |= _cells(equation.low, equation.high)
