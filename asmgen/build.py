@@ -139,13 +139,17 @@ def _command(kernels: Sequence[Function], whole: bool, target: str, features: st
 
 
 def texts(made: Sequence[Unit], progress: Progress | None = None, *, trust: bool = True) -> dict[str, str]:
-    """The files, by path below the output directory; routines are compiled side by side.
+    """The files, by path below the output directory; kernels are compiled side by side, each for all its targets by one
+    process, which traces it once.
 
     With `trust` they are taken from what is kept of earlier builds.
     """
     jobs = [(unit, kernel) for unit in made for kernel in unit.kernels]
-    kernels = [job for job in jobs if isinstance(job[1], Kernel)]
-    work = partial(_routine, trust=trust)
+    wanted: dict[Kernel, list[Unit]] = {}
+    for unit, kernel in jobs:
+        if isinstance(kernel, Kernel):
+            wanted.setdefault(kernel, []).append(unit)
+    work = partial(_routines_of, trust=trust)
     parts: dict[tuple[Unit, Function], _Made] = {}
 
     def take(unit: Unit, function: Function, result: _Made) -> None:
@@ -153,8 +157,9 @@ def texts(made: Sequence[Unit], progress: Progress | None = None, *, trust: bool
         if progress is not None:
             progress(len(parts), len(jobs), f"{unit.origin.target}/{unit.origin.stem}", function.name)
 
-    for (unit, kernel), result in zip(kernels, each(work, kernels), strict=True):
-        take(unit, kernel, result)
+    for (kernel, among), results in zip(wanted.items(), each(work, list(wanted.items())), strict=True):
+        for unit, result in zip(among, results, strict=True):
+            take(unit, kernel, result)
     for unit in made:
         for program in _callees_first(unit.kernels):
             stacks = {callee: parts[unit, callee].stack for callee in program.callees}
@@ -169,10 +174,17 @@ def texts(made: Sequence[Unit], progress: Progress | None = None, *, trust: bool
     return files
 
 
-def _routine(job: tuple[Unit, Function], *, trust: bool) -> _Made:
-    unit, kernel = job
-    key = ("files", unit.origin, unit.features, kernel.name)
-    return cached(key, lambda: _compiled(unit, kernel), script=kernel.version, trust=trust)
+def _routines_of(job: tuple[Kernel, Sequence[Unit]], *, trust: bool) -> list[_Made]:
+    kernel, among = job
+    return [
+        cached(
+            ("files", unit.origin, unit.features, kernel.name),
+            partial(_compiled, unit, kernel),
+            script=kernel.version,
+            trust=trust,
+        )
+        for unit in among
+    ]
 
 
 def _compiled(unit: Unit, kernel: Function) -> _Made:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from asmgen.cache import cached, keep
@@ -17,7 +17,7 @@ from asmgen.passes.estimate import cycles
 from asmgen.passes.frame import frame
 from asmgen.passes.handwritten import handwritten
 from asmgen.passes.lower import lower
-from asmgen.passes.schedule import Freedom, schedule
+from asmgen.passes.schedule import Freedom, Scheduler
 from asmgen.passes.select import run_selection
 from asmgen.passes.select_amd64 import Amd64
 from asmgen.passes.select_arm64 import Arm64
@@ -132,19 +132,25 @@ def _by_every_pass(kernel: Kernel, options: Options) -> Stages:
 
 def _selected(kernel: Kernel, traced: Traced, options: Options) -> tuple[Traced, Program, Routine]:
     """One algorithm in words and in instructions."""
-    words = lower(traced)
+    words = _lowered(traced)
     if options.target in kernel.explicit:
         return traced, words, handwritten(kernel.signature, options.target, kernel.explicit[options.target])
     return traced, words, select(words, options)
+
+
+@lru_cache(maxsize=16)  # a kernel's algorithms, which are the same for every target
+def _lowered(traced: Traced) -> Program:
+    return lower(traced)
 
 
 def _scheduled(traced: Traced, words: Program, selected: Routine, options: Options) -> list[Stages]:
     """One algorithm in several schedules."""
     chosen = core(options.core, options.target)
     candidates: list[Stages] = []
+    scheduler = Scheduler(selected, chosen)
     for freedom in FREEDOMS[options.target]:
         room = min(options.registers or freedom.registers, freedom.registers)
-        ordered = schedule(selected, chosen, Freedom(freedom.window, room))
+        ordered = scheduler.by(Freedom(freedom.window, room))
         if any(ordered == earlier.schedule for earlier in candidates):
             continue
         allocated = allocate(ordered, registers=options.registers)

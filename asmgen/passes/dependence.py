@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from asmgen.targets.row import Instruction, Memory, Register, Role, Tied, Virtual
 
@@ -35,6 +36,15 @@ class Graph:
     def __len__(self) -> int:
         return len(self.instructions)
 
+    @cached_property
+    def after(self) -> list[list[int]]:
+        """Those that wait for each instruction, lowest first."""
+        found: list[list[int]] = [[] for _ in self.before]
+        for index, mask in enumerate(self.before):
+            for earlier in bits(mask):
+                found[earlier].append(index)
+        return found
+
 
 def bits(mask: int) -> Iterable[int]:
     """The positions in a mask, lowest first."""
@@ -54,14 +64,14 @@ def graph(instructions: Sequence[Instruction], homes: Iterable[Virtual], *, pref
     _values(instructions, before)
     _memory(instructions, before, frozenset(homes))
     values, reads = _flags(instructions, before)
+    ancestors = closure(before)
     if preferences:
-        ancestors = closure(before)
         for first, then in [*_overwriting(instructions), *_fixed(instructions)]:
             if first != then and not ancestors[first] >> then & 1 and not before[then] >> first & 1:
                 before[then] |= 1 << first
                 _extend(ancestors, first, then)
     made = Graph(instructions, before, values, reads)
-    _chains(made)
+    _chains(made, ancestors)
     return made
 
 
@@ -190,9 +200,8 @@ def _fixed(instructions: Sequence[Instruction]) -> Iterable[tuple[int, int]]:
             given[register_name] = values
 
 
-def _chains(made: Graph) -> None:
+def _chains(made: Graph, ancestors: Sequence[int]) -> None:
     """Join the values of a flag that follow each other through instructions that read and write it."""
-    ancestors = closure(made.before)
     touching: dict[str, int] = {}
     for index, instruction in enumerate(made.instructions):
         for flag in instruction.row.flags_touched:

@@ -7,10 +7,10 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from asmgen.passes.dependence import Graph, bits, graph
+from asmgen.passes.dependence import graph
 from asmgen.routine import Loop, Part, Routine, Straight
 from asmgen.targets.cores import Core
 from asmgen.targets.row import Instruction, Virtual
@@ -26,23 +26,47 @@ class Freedom:
 
 def schedule(routine: Routine, core: Core, freedom: Freedom) -> Routine:
     """The routine with every straight line in the order chosen."""
+    return Scheduler(routine, core).by(freedom)
 
-    def each(part: Part, wanted: frozenset[Virtual]) -> Part:
+
+class Scheduler:
+    """Schedules of one routine: what holds for all of them is found once."""
+
+    def __init__(self, routine: Routine, core: Core) -> None:
+        self.routine = routine
+        self.core = core
+        self._after = [_read_after(routine, routine.parts[index + 1 :]) for index in range(len(routine.parts))]
+        self._lines: dict[tuple[int, bool], _Line] = {}
+
+    def by(self, freedom: Freedom) -> Routine:
+        """The routine with every straight line in the order chosen."""
+        parts = zip(self.routine.parts, self._after, strict=True)
+        return replace(self.routine, parts=tuple(self._part(part, wanted, freedom) for part, wanted in parts))
+
+    def _part(self, part: Part, wanted: frozenset[Virtual], freedom: Freedom) -> Part:
         if isinstance(part, Straight):
-            order = _order(part.instructions, routine, core, freedom, wanted)
+            order = self._order(part, freedom, wanted)
             return Straight(tuple(part.instructions[index] for index in order))
         if isinstance(part, Loop):
-            body = each(part.body, frozenset(part.next) | {part.count})
+            body = self._part(part.body, frozenset(part.next) | {part.count}, freedom)
             assert isinstance(body, Straight)
             return replace(part, body=body)
-        then = tuple(each(inner, frozenset(part.then_values)) for inner in part.then)
-        otherwise = tuple(each(inner, frozenset(part.otherwise_values)) for inner in part.otherwise)
+        then = tuple(self._part(inner, frozenset(part.then_values), freedom) for inner in part.then)
+        otherwise = tuple(self._part(inner, frozenset(part.otherwise_values), freedom) for inner in part.otherwise)
         return replace(part, then=then, otherwise=otherwise)  # type: ignore[arg-type]
 
-    parts: list[Part] = []
-    for index, part in enumerate(routine.parts):
-        parts.append(each(part, _read_after(routine, routine.parts[index + 1 :])))
-    return replace(routine, parts=tuple(parts))
+    def _order(self, part: Straight, freedom: Freedom, wanted: frozenset[Virtual]) -> Sequence[int]:
+        for preferences in (True, False):
+            order = _List(self._line(part, preferences), self.core, freedom, wanted).run()
+            if order is not None:
+                return order
+        return range(len(part.instructions))
+
+    def _line(self, part: Straight, preferences: bool) -> _Line:
+        key = id(part), preferences  # the routine keeps the part
+        if key not in self._lines:
+            self._lines[key] = _Line(part.instructions, self.routine, preferences)
+        return self._lines[key]
 
 
 def _read_after(routine: Routine, parts: Sequence[Part]) -> frozenset[Virtual]:
@@ -61,47 +85,38 @@ def _read_after(routine: Routine, parts: Sequence[Part]) -> frozenset[Virtual]:
     return frozenset(found)
 
 
-def _order(
-    instructions: Sequence[Instruction], routine: Routine, core: Core, freedom: Freedom, wanted: frozenset[Virtual]
-) -> list[int]:
-    for preferences in (True, False):
-        made = graph(instructions, routine.homes, preferences=preferences)
-        order = _List(made, routine, core, freedom, wanted).run()
-        if order is not None:
-            return order
-    return list(range(len(instructions)))
+class _Line:
+    """What must come before what in a straight line, and the values that take registers."""
+
+    def __init__(self, instructions: Sequence[Instruction], routine: Routine, preferences: bool) -> None:
+        self.graph = graph(instructions, routine.homes, preferences=preferences)
+        free = {*routine.homes, *routine.constants} if routine.target == "amd64" else {*routine.constants}
+        self.reads = [_counted(instruction.read, free) for instruction in instructions]
+        self.writes = [_counted(instruction.written, free) for instruction in instructions]
+
+
+def _counted(registers: Iterable[object], free: Collection[Virtual]) -> list[Virtual]:
+    """The values among them that take a register, each once."""
+    return list(dict.fromkeys(each for each in registers if isinstance(each, Virtual) and each not in free))
 
 
 class _List:
     """The state of one run."""
 
-    def __init__(self, made: Graph, routine: Routine, core: Core, freedom: Freedom, wanted: frozenset[Virtual]) -> None:
-        self.graph = made
+    def __init__(self, line: _Line, core: Core, freedom: Freedom, wanted: frozenset[Virtual]) -> None:
+        self.graph = line.graph
         self.core = core
         self.freedom = freedom
-        self.free = {*routine.homes, *routine.constants} if routine.target == "amd64" else {*routine.constants}
-        self.reads = [self._counted(instruction.read) for instruction in made.instructions]
-        self.writes = [self._counted(instruction.written) for instruction in made.instructions]
+        self.reads, self.writes = line.reads, line.writes
         self.left: dict[Virtual, int] = {value: 1 for value in sorted(wanted)}
         for values in self.reads:
             for value in values:
                 self.left[value] = self.left.get(value, 0) + 1
         self.live: set[Virtual] = set()
         self.done = 0
-        self.ready_at = [0] * len(made)
+        self.ready_at = [0] * len(self.graph)
         self.open: dict[str, tuple[int, int]] = {}  #: flag -> (writer, readers left, as a mask)
-        self.successors: list[list[int]] = [[] for _ in made.before]
-        for index, mask in enumerate(made.before):
-            for earlier in bits(mask):
-                self.successors[earlier].append(index)
-        self.missing = [mask.bit_count() for mask in made.before]
-
-    def _counted(self, registers: Iterable[object]) -> list[Virtual]:
-        found: dict[Virtual, None] = {}
-        for register in registers:
-            if isinstance(register, Virtual) and register not in self.free:
-                found[register] = None
-        return list(found)
+        self.missing = [mask.bit_count() for mask in self.graph.before]
 
     def latency(self, index: int) -> int:
         return self.core.latency.get(self.graph.instructions[index].row.cost, 1)
@@ -144,7 +159,7 @@ class _List:
             order.append(index)
             ready.remove(index)
             self.take(index, cycle)
-            for later in self.successors[index]:
+            for later in self.graph.after[index]:
                 self.missing[later] -= 1
                 self.ready_at[later] = max(self.ready_at[later], cycle + self.latency(index))
                 if self.missing[later] == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from asmgen.errors import Source
@@ -175,7 +176,11 @@ class Instruction:
     source: Source | None = None
     note: str = ""
 
-    @property
+    def __getstate__(self) -> dict[str, Any]:
+        """What is kept on disk: not what follows from it."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("read", "written")}
+
+    @cached_property
     def read(self) -> tuple[Register | Virtual, ...]:
         """Registers whose value is needed, in operand order: those of addresses, and the sources of tied operands."""
         found: list[Register | Virtual] = []
@@ -190,7 +195,7 @@ class Instruction:
                 found.append(operand)
         return tuple(found)
 
-    @property
+    @cached_property
     def written(self) -> tuple[Register | Virtual, ...]:
         """Registers that get a value, in operand order: the targets of tied operands."""
         found: list[Register | Virtual] = []
