@@ -109,6 +109,19 @@ Examples:
 Exits with 0 when all are the same function, with 1 when one is not or cannot be compared.
 """
 
+BENCH_EXAMPLES = """
+\b
+Examples:
+  asmgen bench curve25519_4x64.mul --target amd64         beside gcc, clang and OpenSSL, on this CPU
+  asmgen bench p256.mul --html mul.html                   charts and tables to read and to send
+  asmgen bench p256.mul --against libcrypto.a:ecp_nistz256_mul_mont
+  asmgen bench my_field.py:mul --against other.o:fe_mul --layout "a, b, out:4x64"
+  asmgen bench curve25519_5x51.mul --target arm64 --core cortex-a55
+  asmgen bench --json                                     every shipped kernel, for programs
+
+Exits with 0, or with 1 when something could not be timed.
+"""
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -416,6 +429,37 @@ def diff(
     how = command.How(wishes, vectors or (256 if summary else 2048), seed, cores, measure=measure)
     targets = targets_of(target, features)
     sys.exit(command.run(selectors, targets, how, html=html, as_text=not as_json, summary=summary))
+
+
+@main.command(epilog=BENCH_EXAMPLES, short_help="Cycles beside compilers' and other people's.")
+@kernels
+@target
+@features
+@click.option("--compiler", "compilers", multiple=True, metavar="NAME", help="gcc, clang or a command; repeatable.")
+@click.option("--flags", multiple=True, metavar="TEXT", help="Flags for the compilers; each --flags is one set.")
+@click.option("--against", multiple=True, metavar="FILE:SYMBOL", help="Somebody's C, assembly, object or library.")
+@click.option("--layout", default="", metavar="ARGS", help='Its arguments, such as "out, a:4x64, b:4x64".')
+@click.option("--core", "cores", multiple=True, metavar="NAME", help="A core to model, for arm64; repeatable.")
+@click.option("--rounds", default=40, show_default=True, type=click.IntRange(10), help="Windows of each in a context.")
+@click.option("--python", "python", is_flag=True, help="Time without the C core, as where no C compiler is.")
+@click.option("--json", "as_json", is_flag=True, help="All of it for programs.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one page that needs nothing else.")
+def bench(
+    selectors: tuple[str, ...], target: str, features: str, compilers: tuple[str, ...], flags: tuple[str, ...],
+    against: tuple[str, ...], layout: str, cores: tuple[str, ...], rounds: int, python: bool, as_json: bool,
+    html: Path | None,
+) -> None:  # fmt: skip
+    """Latency and throughput of our assembly beside our own C by compilers, OpenSSL's and anybody's code, in one run.
+
+    amd64 is timed on this machine's CPU, if it is one; arm64 is modelled by llvm-mca.
+    """
+    from asmgen.bench import command
+
+    if html and as_json:
+        raise UsageError("--html does not go with --json", hint="two commands")
+    wishes = command.Wishes(compilers, flags, against, "", layout, features)
+    how = command.How(wishes, rounds, cores, python)
+    sys.exit(command.run(selectors, targets_of(target, features), how, html=html, as_json=as_json))
 
 
 @main.command(epilog=REPORT_EXAMPLES, short_help="A static site about all kernels.")

@@ -135,7 +135,7 @@ def test_version() -> None:
     ("words", "status", "said", "hint"),
     [
         ("bild", 2, "no command bild", "did you mean build?"),
-        ("xyzzy", 2, "no command xyzzy", "one of build, "),
+        ("xyzzy", 2, "no command xyzzy", "one of bench, build, "),
         ("list --jsn", 2, "--jsn", "--json"),
         ("build tiny.py --target arm46", 2, "there is no target arm46", "did you mean arm64?"),
         ("test tiny.py --target sparc", 2, "there is no target sparc", "one of amd64, arm64, all"),

@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 from diffs import any_compiler, kernel
 
 from asmgen import tools
+from asmgen.bench.timer import can_run
 from asmgen.cli import main
-from asmgen.diff import mca, native
+from asmgen.diff import mca
 from asmgen.diff.classes import CAUSES
 from emulate import compilers
 
@@ -102,7 +103,7 @@ def test_modelled_cycles_are_of_cores_with_a_model_of_their_own() -> None:
 
 def test_cycles_are_measured_where_this_cpu_can_run_it() -> None:
     any_compiler()
-    if said := native.can_run("amd64", {"bmi2", "adx"}):
+    if said := can_run("amd64", {"bmi2", "adx"}):
         pytest.skip(said)
     (made,) = cases("curve25519_5x51.square_n", "--target", "amd64", "--measure", "--compiler", "gcc", "--flags", "-O1")
     for figures in (made["ours"], made["others"][0]["figures"]):

@@ -28,7 +28,7 @@ class Body:
 
     `functions` are (start, end, name) of what can be called in it. Where a thunk stands between the caller and the
     routine, `thunk` is where it begins, behind all else, and `start` where the routine does. `sources` gives script
-    lines by offset, `absent` the names of what is called but not there.
+    lines by offset, `absent` the names of what is called but not there, `fixups` (place, bytes) of addresses.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Body:
     sources: Mapping[int, Source] = field(default_factory=dict)
     absent: Mapping[int, str] = field(default_factory=dict)
     command: str = ""
+    fixups: tuple[tuple[int, int], ...] = ()
 
     @cached_property
     def machine(self) -> Machine:
@@ -135,7 +136,7 @@ def of_image(name: str, image: Image, signature: Signature, features: Collection
     """Other people's code, its arguments as the kernel's."""
     return Body(
         name, image.target, image.code, image.entry, image.functions, signature, frozenset(features),
-        absent=image.absent, command=command,
+        absent=image.absent, command=command, fixups=image.fixups,
     )  # fmt: skip
 
 

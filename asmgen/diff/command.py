@@ -12,11 +12,11 @@ from typing import Any
 from rich.console import Console
 
 from asmgen import work
+from asmgen.bench.timer import can_run
 from asmgen.diff import mca
 from asmgen.diff import summary as summaries
 from asmgen.diff.export import as_json, entry_json
 from asmgen.diff.job import Case, How, Job, by_script, case
-from asmgen.diff.native import can_run
 from asmgen.diff.sources import Wishes, sources
 from asmgen.diff.table import shown
 from asmgen.errors import AsmgenError, UsageError

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from asmgen.diff import mca, native
+from asmgen.bench import timer
+from asmgen.diff import mca
 from asmgen.diff.align import Matches, rows
 from asmgen.diff.body import Body
 from asmgen.diff.calls import groups
@@ -154,7 +155,7 @@ def timed(function: Function, sides: Sequence[Side], right: Sequence[bool], layo
     usual = [groups(function.signature, 1)[0]]
     ours, theirs = (_given(function, usual, each)[0][0] for each in (None, layout))
     wanted = [index for index, each in enumerate(right) if each]
-    found = native.measured([(sides[index].body, theirs if index else ours) for index in wanted])
+    found = timer.measured([(sides[index].body, theirs if index else ours) for index in wanted])
     made = list(sides)
     for index, cycles in zip(wanted, found, strict=True):
         made[index] = replace(made[index], figures=replace(made[index].figures, measured=cycles))

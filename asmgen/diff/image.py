@@ -21,6 +21,8 @@ _ALIGNMENT = 64
 _TRAP = {"amd64": b"\x0f\x0b\x90\x90", "arm64": b"\0\0\0\0"}  # ud2, udf
 _CALLS = ("PLT32", "CALL26", "JUMP26")
 _GOT = ("GOTPCREL", "GOTPCRELX", "REX_GOTPCRELX", "ADR_GOT_PAGE", "LD64_GOT_LO12_NC")
+#: Bytes of addresses as such, by relocation.
+_ABSOLUTE = {"64": 8, "32": 4, "32S": 4, "ABS64": 8, "ABS32": 4}
 #: Log2 of the unit in which the low twelve bits of an address stand in a load or store.
 _SCALES = {
     "ADD_ABS_LO12_NC": 0, "LDST8_ABS_LO12_NC": 0, "284": 1, "285": 2, "LDST64_ABS_LO12_NC": 3, "286": 3,
@@ -31,13 +33,15 @@ _MOST_LISTED = 12
 
 @dataclass(frozen=True)
 class Image:
-    """Machine code with what it reads. `functions` are (start, end, name) in order; `absent` the traps by place."""
+    """Machine code with what it reads. `functions` are (start, end, name) in order; `absent` the traps by place;
+    `fixups` are (place, bytes) of the addresses in it, which change when it is put elsewhere."""
 
     target: str
     code: bytes
     entry: int
     functions: tuple[tuple[int, int, str], ...]
     absent: dict[int, str]
+    fixups: tuple[tuple[int, int], ...] = ()
 
 
 def load(
@@ -133,6 +137,7 @@ class _Linker:
         self.absent: dict[int, str] = {}
         self.functions: list[tuple[int, int, str]] = []
         self.pending: list[tuple[elf.Object, int]] = []
+        self.fixups: list[tuple[int, int]] = []
         self.target = ""
 
     def link(self, where: elf.Object, symbol: str) -> Image:
@@ -142,7 +147,8 @@ class _Linker:
         while self.pending:
             place, number = self.pending.pop(0)
             self._fill(place, number)
-        return Image(self.target, bytes(self.code), start, tuple(sorted(self.functions)), self.absent)
+        functions, fixups = tuple(sorted(self.functions)), tuple(sorted(self.fixups))
+        return Image(self.target, bytes(self.code), start, functions, self.absent, fixups)
 
     def _append(self, data: bytes, alignment: int = _ALIGNMENT) -> int:
         self.code += bytes(-len(self.code) % alignment)
@@ -191,6 +197,8 @@ class _Linker:
                     f"{where.file}: relocation {relocation.kind} against {relocation.symbol} is not known here",
                     hint="compile it without -fPIC, thread-local variables and -mcmodel",
                 )
+            if relocation.kind in _ABSOLUTE:
+                self.fixups.append((start + relocation.offset, _ABSOLUTE[relocation.kind]))
 
     def _is_call(self, place: int, kind: str) -> bool:
         """Whether a relocation is for a call or a jump; amd64's PC32 is for data as well."""
@@ -227,6 +235,7 @@ class _Linker:
         name = f"&{address}"
         if name not in self.extra:
             self.extra[name] = self._append(address.to_bytes(8, "little"), 8)
+            self.fixups.append((self.extra[name], 8))
         return CODE + self.extra[name]
 
 

@@ -88,27 +88,28 @@ def _low(target: str, name: str) -> str:
     return f"{name}d" if name[1:].isdigit() else f"e{name[1:]}"
 
 
-def cycles(target: str, core: str, texts: Sequence[str]) -> list[float | None]:
-    """Cycles a call of each, over many independent ones; None where llvm-mca does not take an instruction."""
+def cycles(target: str, core: str, texts: Sequence[str], calls: int = 0) -> list[float | None]:
+    """Cycles a call of each, over so many independent ones, by default many; None where llvm-mca does not take an
+    instruction."""
     path, _ = found()
     short = [index for index, each in enumerate(texts) if each.count("\n") < _LONGEST]
     if path is None or len(short) < len(texts):
-        numbers = iter(cycles(target, core, [texts[index] for index in short]) if path and short else ())
+        numbers = iter(cycles(target, core, [texts[index] for index in short], calls) if path and short else ())
         return [next(numbers, None) if index in short else None for index in range(len(texts))]
-    made = _model(path, target, core, texts)
+    made = _model(path, target, core, texts, calls)
     if made is not None:
         return list(made)
-    alone = [_model(path, target, core, [each]) for each in texts] if len(texts) > 1 else [None]
+    alone = [_model(path, target, core, [each], calls) for each in texts] if len(texts) > 1 else [None]
     return [each[0] if each else None for each in alone]
 
 
-def _model(path: str, target: str, core: str, texts: Sequence[str]) -> list[float] | None:
+def _model(path: str, target: str, core: str, texts: Sequence[str], calls: int) -> list[float] | None:
     mark = _COMMENT[target]
     regions = "".join(
         f"{mark} LLVM-MCA-BEGIN r{index}\n{each}\n{mark} LLVM-MCA-END\n" for index, each in enumerate(texts)
     )
     longest = max(each.count("\n") for each in texts) + 1
-    iterations = max(_FEWEST, min(_ITERATIONS, _ENOUGH // longest))
+    iterations = calls or max(_FEWEST, min(_ITERATIONS, _ENOUGH // longest))
     with tempfile.TemporaryDirectory(prefix="asmgen-") as scratch:
         source = Path(scratch) / "lines.s"
         source.write_text(regions)
@@ -121,18 +122,20 @@ def _model(path: str, target: str, core: str, texts: Sequence[str]) -> list[floa
     return totals if len(totals) == len(texts) else None
 
 
-def table(target: str, wished: Sequence[str], runs: Sequence[Run]) -> list[Mapping[str, float]]:
-    """The modelled cycles of several routines, each by core."""
+def table(target: str, wished: Sequence[str], runs: Sequence[Run], calls: int = 0) -> list[Mapping[str, float]]:
+    """The modelled cycles of several routines, each by core; `calls` as for `cycles`."""
     texts = [text(target, run) for run in runs]
     made: list[dict[str, float]] = [{} for _ in runs]
-    for core, numbers in _all(target, wished, texts):
+    for core, numbers in _all(target, wished, texts, calls):
         for each, number in zip(made, numbers, strict=True):
             if number is not None:
                 each[core] = number
     return list(made)
 
 
-def _all(target: str, wished: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[str, list[float | None]]]:
+def _all(
+    target: str, wished: Sequence[str], texts: Sequence[str], calls: int
+) -> Iterator[tuple[str, list[float | None]]]:
     every = cores(wished, target)
     with ThreadPoolExecutor(2) as pool:
-        yield from zip(every, pool.map(lambda core: cycles(target, core, texts), every), strict=True)
+        yield from zip(every, pool.map(lambda core: cycles(target, core, texts, calls), every), strict=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from asmgen.bench.timer import cpu
 from asmgen.diff.comparison import Comparison, Side
 from asmgen.diff.figures import COLUMNS
 from asmgen.diff.lines import VECTORS
-from asmgen.diff.native import cpu
 from asmgen.errors import AsmgenError
 from asmgen.targets.cores import Core, core
 

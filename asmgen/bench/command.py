@@ -1,0 +1,127 @@
+"""`asmgen bench`: what the command does."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from asmgen.bench import modelled as models
+from asmgen.bench import openssl, result, text
+from asmgen.bench.entrants import fields
+from asmgen.bench.modelled import Modelled, modelled
+from asmgen.bench.result import Result
+from asmgen.bench.timer import can_run, compiled_core, cpu, timed
+from asmgen.diff import mca
+from asmgen.diff.command import WIDTH
+from asmgen.diff.job import by_script
+from asmgen.diff.sources import Wishes
+from asmgen.errors import AsmgenError, UsageError
+from asmgen.function import Function
+from asmgen.passes import Options
+from asmgen.scripts import find
+from emulate.compilers import missing
+
+#: Processes that run or wait for a core, for each core, from which on a machine is called busy.
+BUSY = 0.5
+
+
+@dataclass(frozen=True)
+class How:
+    """Against what, for so many rounds in each context, modelled on which cores; `python` times without C."""
+
+    wishes: Wishes
+    rounds: int = 40
+    cores: tuple[str, ...] = ()
+    python: bool = False
+
+
+def run(
+    selectors: Sequence[str], targets: Sequence[str], how: How, *, html: Path | None = None, as_json: bool = False
+) -> int:
+    """Time or model kernels and print, or write, what came of it; the exit code: 1 when nothing could be had of one."""
+    if how.wishes.layout and not how.wishes.against:
+        raise UsageError("--layout is about --against", hint="--against FILE.o:symbol --layout ARGS")
+    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
+    functions = find(selectors)
+    if how.wishes.against and len(functions) != 1:
+        raise UsageError("--against is about one kernel", hint="name it, such as curve25519_5x51.mul")
+    lacking = can_run("amd64", Options("amd64", how.wishes.features).instruction_sets) if "amd64" in targets else ""
+    if lacking and tuple(targets) == ("amd64",):
+        raise AsmgenError(lacking, hint="--target arm64 for modelled cycles" + (
+            "; --features base, which needs neither BMI2 nor ADX" if "this CPU" in lacking else ""))  # fmt: skip
+    live = [target for target in targets if target != "amd64" or not lacking]
+    said = [*notes(live, how), *([lacking] if lacking else [])]
+    if not as_json and html is None:
+        for line in said:
+            console.print(line, style="dim", highlight=False, soft_wrap=True)
+    results: list[Result] = []
+    modeled: list[Modelled] = []
+    for group in by_script(functions):
+        for one in _timed(group, how) if "amd64" in live else ():
+            results.append(one)
+            if not as_json and html is None:
+                _show(console, one)
+        for target in live:
+            for each in modelled(group, how.wishes, how.cores, target) if target != "amd64" else ():
+                modeled.append(each)
+                if not as_json and html is None:
+                    console.print("", text.modelled_table(each), sep="\n")
+                    for name, reason in each.failed:
+                        console.print(f"not there: {name}: {reason}", style="yellow", highlight=False, soft_wrap=True)
+    if as_json:
+        print(json.dumps({
+            "cpu": cpu(), "load": round(load(), 2), "notes": said,
+            "kernels": [*map(result.as_json, results), *map(models.as_json, modeled)],
+        }, indent=2))  # fmt: skip
+    elif html is not None:
+        from asmgen.bench.page import page
+
+        html.write_text(page(f"asmgen bench {shlex.join(selectors)}".rstrip(), said, results, modeled))
+        console.print(f"{html}", highlight=False)
+    elif len(results) > 1:
+        console.print("", text.summary_table(results), sep="\n")
+    return 1 if any(not one.rows or one.failed for one in results) or any(one.failed for one in modeled) else 0
+
+
+def _timed(group: Sequence[Function], how: How) -> Iterator[Result]:
+    for field in fields(group, how.wishes):
+        samples = timed([entry.routine for entry in field.entries], how.rounds, python=how.python)
+        yield result.result(field, samples)
+
+
+def _show(console: Console, one: Result) -> None:
+    console.print("", text.table(one), sep="\n")
+    for line, style in text.remarks(one):
+        console.print(line, style=style, highlight=False, soft_wrap=True)
+
+
+def load() -> float:
+    """Processes that run or wait, for each core, of the last minute."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1)
+
+
+def notes(targets: Sequence[str], how: How) -> list[str]:
+    """What is to be known of all of it: the CPU, what else goes on, what is not here and how to get it."""
+    said = []
+    if "amd64" in targets:
+        said.append(f"{cpu()}: core cycles, call and return included; intervals are of medians over calling contexts")
+        if load() > BUSY:
+            said.append(f"other work goes on here ({load():.1f} processes a core); what it disturbs is told below")
+        if how.python or compiled_core() is None:
+            said.append("timed without the C core" + ("" if how.python else ": no C compiler here makes it"))
+        if openssl.library() is None:
+            said.append(openssl.MISSING)
+    said += [line for target in targets for line in missing(target)]
+    if "arm64" in targets and mca.found()[1]:
+        said.append(mca.found()[1])
+    return said
+
+
+__all__ = ["BUSY", "How", "Wishes", "load", "notes", "run"]

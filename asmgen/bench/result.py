@@ -1,0 +1,128 @@
+"""What came of timing a kernel's field, in figures and ratios; and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from asmgen.bench import stats
+from asmgen.bench.entrants import AGAIN, OURS, Field, unit
+from asmgen.bench.stats import Figure, Ratio
+from asmgen.bench.timer import THROUGHPUT, Samples
+
+
+@dataclass(frozen=True)
+class Row:
+    """A routine: whose it is, what else is the same code, and by mode its cycles and its ratio to ours, where enough of
+    it could be measured."""
+
+    name: str
+    kind: str
+    equal: tuple[str, ...]
+    figures: Mapping[str, Figure]
+    ratios: Mapping[str, Ratio]
+
+    @property
+    def title(self) -> str:
+        """Its name, and those of the same code: of one compiler only what differs."""
+        stem = self.name.partition(" -")[0]
+        return " = ".join([self.name, *(each.removeprefix(stem).strip() for each in self.equal)])
+
+
+@dataclass(frozen=True)
+class Result:
+    """A kernel's: cycles are for one `unit`. `twice` is what the same routine twice differs by in each mode, None where
+    that is not known; `disturbed` which part of the windows was left out."""
+
+    name: str
+    unit: str
+    modes: tuple[str, ...]
+    rows: tuple[Row, ...]
+    twice: Mapping[str, float | None]
+    disturbed: float
+    failed: tuple[tuple[str, str], ...]
+    core: int
+    compiled: bool
+
+    @property
+    def quiet(self) -> bool:
+        """Whether the same routine twice ties in every mode."""
+        return all(each is not None and each <= stats.TIE for each in self.twice.values())
+
+    def best(self, mode: str) -> Row | None:
+        """The other one that takes the fewest cycles."""
+        others = [row for row in self.rows if row.kind != "ours" and mode in row.figures]
+        return min(others, key=lambda row: row.figures[mode].cycles) if others else None
+
+
+def result(field: Field, samples: Samples) -> Result:
+    """The figures of a field's samples."""
+    signature = field.function.signature
+    modes = tuple(field.entries[0].routine.modes) if field.entries else ()
+    cycles = samples.cycles
+    twice = {
+        mode: stats.noise(cycles[OURS, mode], cycles[AGAIN, mode]) if (AGAIN, mode) in cycles else None
+        for mode in modes
+    }  # fmt: skip
+    rows = []
+    for entry in field.entries:
+        name = entry.routine.name
+        if name == AGAIN or name in samples.failed:
+            continue
+        figures = {mode: figure for mode in modes if (figure := stats.figure(cycles[name, mode]))}
+        ratios = {
+            mode: ratio for mode in modes
+            if name != OURS and (OURS, mode) in cycles
+            and (ratio := stats.ratio(cycles[OURS, mode], cycles[name, mode], twice[mode]))
+        }  # fmt: skip
+        rows.append(Row(name, entry.kind, entry.equal, figures, ratios))
+    return Result(
+        f"{signature.script}.{signature.kernel}", unit(signature)[1], modes, tuple(rows), twice,
+        stats.disturbed(list(cycles.values())), (*field.failed, *samples.failed.items()), samples.core,
+        samples.compiled,
+    )  # fmt: skip
+
+
+def as_json(made: Result) -> dict[str, Any]:
+    """For programs: everything."""
+    return {
+        "kernel": made.name, "target": "amd64", "unit": made.unit, "modes": list(made.modes), "quiet": made.quiet,
+        "same_routine_twice": dict(made.twice), "windows_left_out": round(made.disturbed, 4),
+        "routines": [_row(row) for row in made.rows],
+        "failed": [{"name": name, "reason": reason} for name, reason in made.failed],
+        "core": made.core, "timer": "C" if made.compiled else "Python",
+    }  # fmt: skip
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        "name": row.name, "kind": row.kind, "same_code": list(row.equal),
+        "cycles": {
+            mode: {"median": each.cycles, "low": each.low, "high": each.high, "minimum": each.minimum}
+            for mode, each in row.figures.items()
+        },
+        "ratio": {
+            mode: {"value": each.value, "low": each.low, "high": each.high, "ours": each.answer}
+            for mode, each in row.ratios.items()
+        },
+    }  # fmt: skip
+
+
+#: Columns of a summary.
+HEADS = ("latency", "by the second operand", "throughput")
+
+
+def summary(results: Sequence[Result]) -> list[tuple[str, list[str]]]:
+    """Of each kernel, by these: the ratio of the best of others to ours, and who that is."""
+    made = []
+    for one in results:
+        latencies = [mode for mode in one.modes if mode != THROUGHPUT]
+        modes = [*latencies, "", ""][:2] + [THROUGHPUT]
+        made.append((one.name, [_best(one, mode) for mode in modes]))
+    return made
+
+
+def _best(one: Result, mode: str) -> str:
+    best = one.best(mode)
+    return f"{best.ratios[mode].value:.2f} {best.name}" if best and mode in best.ratios else ""
