@@ -32,8 +32,7 @@ def kernels(name: str) -> list[Function]:
     return [kernel for kernel in find([str(HERE / f"{name}.py")]) if isinstance(kernel, Kernel)]
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("script", ["montgomery", "folded"])
+@pytest.mark.parametrize(("script", "target"), [("montgomery", "amd64"), ("folded", "arm64")])
 def test_kernels_are_proved(script: str, target: str) -> None:
     for kernel in kernels(script):
         answer = prove(routine(kernel, Options(target)), budget=30)
@@ -89,7 +88,7 @@ def wrong_scale(contract: Element, output: bool) -> Element:
 @pytest.mark.parametrize("change", [bound_too_tight, input_too_wide, wrong_modulus, wrong_scale])
 def test_false_claims_are_not_proved(change: object, target: str) -> None:
     (kernel,) = find([str(HERE / "montgomery.py") + ":sqr_p"])
-    answer = prove(claimed(kernel, target, change), budget=2)
+    answer = prove(claimed(kernel, target, change), budget=1)
     assert isinstance(answer, NotProved), answer
     assert isinstance(prove(claimed(kernel, target, lambda contract, output: contract)), Proved)
 
