@@ -14,7 +14,7 @@ from asmgen.bounds import Interval, Poly, Space, lengths
 from asmgen.knowledge import Atom, View
 from asmgen.polynomial import ZERO, add_term, below, point
 from asmgen.prove import leaves
-from asmgen.prove.cells import Fact, Form, Ledger
+from asmgen.prove.cells import Equation, Fact, Form, Ledger
 
 Value = Poly | int
 
@@ -184,19 +184,33 @@ class Polynomials:
         return space.interval(norm, enough=allowed).within(allowed)
 
     def remembered(self, norm: Poly) -> Form | None:
-        """A quantity by the cells that there are: its own, or those of its atoms; None where one has none."""
+        """A quantity by cells: its own, or those of its atoms; an atom without one gets it, by what it rounds. None
+        where there is an atom that is neither known by a cell nor rounds anything."""
         core, factor, constant = norm.normal
         number = self.ledger._by_norm.get(core)
         if number is not None:
             return Poly({(number,): factor, (): constant}) if constant else Poly({(number,): factor})
         terms: dict[tuple[int, ...], int] = {}
         for monomial, coefficient in norm.terms.items():
-            cells = [self.ledger._by_norm.get(Poly.atom(atom)) for atom in monomial]
+            cells = [self._cell_of(atom) for atom in monomial]
             known = [cell for cell in cells if cell is not None]
             if len(known) < len(cells):
                 return None
             add_term(terms, tuple(sorted(known)), coefficient)
         return Poly(terms)
+
+    def _cell_of(self, atom: int) -> int | None:
+        found = self.ledger._by_norm.get(Poly.atom(atom))
+        numerator, shift = self.space._atoms[atom].numerator, self.space._atoms[atom].shift
+        if found is not None or numerator is None:
+            return found
+        form = self.remembered(numerator)
+        if form is None:
+            return None
+        low = self.ledger.form(numerator - (Poly.atom(atom) << shift))
+        made = self.ledger.form(Poly.atom(atom))
+        self.ledger.equations.append(Equation(form, shift, low, made, (None, None)))
+        return made.atoms[0]
 
     # What rows compute with.
 

@@ -47,7 +47,7 @@ class Places:
         if factor == 1 and len(core) == 1:
             (monomial,) = core.terms
             if len(monomial) == 1 and monomial[0] in self._names:
-                return self._names[monomial[0]], constant
+                return self._names[monomial[0]], (constant + 2**63) % 2**64 - 2**63  # addresses wrap
         raise Rejected("uses an address that depends on data")
 
     @property

@@ -30,7 +30,7 @@ TRIES = (
 )
 
 #: Milliseconds after which z3 is stopped all the same.
-PATIENCE = 4000
+PATIENCE = 10_000
 
 
 def within(ledger: Ledger, space: Space, form: Form, allowed: Interval, deadline: float) -> bool:
