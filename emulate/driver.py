@@ -14,6 +14,7 @@ next.
     JUNK        random words; vector k takes those from k on
     RECORDS     the inputs, a record a vector, not writable
     RESULTS     the outputs, a record a vector
+    THREAD      what is kept for a thread, for code that may ask for it
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ SLOT_STRIDE = SLOT + PAGE
 JUNK = 0x0606_0000
 RECORDS = 0x0708_0000
 RESULTS = 0x080C_0000
+THREAD = 0x0F07_7000
 
 ENCODERS: dict[str, type[Encoder]] = {"amd64": Amd64, "arm64": Arm64}
 

@@ -109,7 +109,8 @@ class Machine:
 
     `features` are the CPUID bits that the code may use beyond the base (`bmi2`, `adx`); what needs others is invalid.
     `stack` is how many bytes of stack the routine says it uses; without it the depth that one call reaches is taken.
-    Below that it may write `red_zone` bytes: none for what asmgen makes, 128 for what compilers make for amd64.
+    Below that it may write `red_zone` bytes: none for what asmgen makes, 128 for what compilers make for amd64. With
+    `thread` it may read what C libraries keep for each thread at FS, as compilers do that guard the stack.
     """
 
     def __init__(
@@ -122,6 +123,7 @@ class Machine:
         *,
         stack: int | None = None,
         red_zone: int = 0,
+        thread: bool = False,
     ) -> None:
         self.driver = build(target, signature, layout.CODE + entry)
         if not 0 <= entry < len(code) <= layout.DRIVER - layout.CODE:
@@ -134,6 +136,7 @@ class Machine:
         self._memory = Memory(target, signature, self.driver)
         self._stack = stack
         self._red_zone = red_zone
+        self._thread = thread
         self._access: tuple[str, int, int, int] | None = None
 
     def run(self, block: Block, count: int | None = None) -> Outcome:
@@ -296,6 +299,10 @@ class Machine:
             length = whole_pages(len(code) + len(trap))
             uc.mem_map(address, length, unicorn.UC_PROT_READ | unicorn.UC_PROT_EXEC)
             uc.mem_write(address, code + trap * ((length - len(code)) // len(trap)))
+        if self._thread and self.target == "amd64":
+            uc.mem_map(layout.THREAD, layout.PAGE, unicorn.UC_PROT_READ)
+            uc.mem_write(layout.THREAD, random.Random("thread").randbytes(layout.PAGE))
+            uc.reg_write(x86_const.UC_X86_REG_FS_BASE, layout.THREAD)
         for address, memory in self._memory.readable:
             _share(uc, address, memory, unicorn.UC_PROT_READ)
         gap = 0

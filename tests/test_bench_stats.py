@@ -92,6 +92,15 @@ def test_noise_is_what_the_same_routine_twice_differs_by() -> None:
     assert noise(again, once) == pytest.approx(1 - 40 / 41)
 
 
+def test_windows_that_others_stretch_are_noticed_and_widen_intervals() -> None:
+    steady: Samples = [[40.0] * 30 for _ in range(12)]
+    mixed: Samples = [[40.0] * 10 + [50.0] * 20 for _ in range(12)]
+    assert stats.stretch([steady]) == 0 and stats.stretch([mixed]) == pytest.approx(0.25)
+    assert stats.stretch([[[1.0, None]]]) is None
+    assert stats.doubt(0.002, 0.01) == 0.002 and stats.doubt(0.002, 0.25) == pytest.approx(0.252)
+    assert stats.doubt(None, 0.01) is None and stats.doubt(0.01, None) is None
+
+
 def test_the_part_left_out() -> None:
     assert stats.disturbed([[[1.0, None], [None, None]]]) == 0.75 and stats.disturbed([]) == 0
 
@@ -99,16 +108,16 @@ def test_the_part_left_out() -> None:
 # What is shown.
 
 
-def example(twice: float = 0.001) -> Result:
+def example(twice: float = 0.001, stretch: float = 0.01) -> Result:
     rng = random.Random(SEED)
     ours, theirs = made(rng, 40), made(rng, 50)
     figures = [figure(each) for each in (ours, theirs)]
-    compared = ratio(ours, theirs, twice)
+    compared = ratio(ours, theirs, stats.doubt(twice, stretch))
     assert figures[0] and figures[1] and compared
     rows = (Row("asmgen", "ours", (), {"latency": figures[0]}, {}),
             Row("gcc 12 -O2", "compiled", ("gcc 12 -O3",), {"latency": figures[1]}, {"latency": compared}))  # fmt: skip
     lost = (("x.o:<f>", "it is gone"),)
-    return Result("field.mul", "call", ("latency",), rows, {"latency": twice}, 0.1, lost, 0, True)
+    return Result("field.mul", "call", ("latency",), rows, {"latency": twice}, stretch, 0.1, lost, 0, True)
 
 
 def printed(*what: object) -> str:
@@ -133,8 +142,11 @@ def test_the_table_has_bars_ratios_and_answers() -> None:
 
 def test_remarks_tell_of_noise_and_of_what_is_not_there() -> None:
     quiet = [line for line, _ in text.remarks(example())]
-    assert quiet == ["the same routine twice: latency 0.1%; windows left out: 10%", "not timed: x.o:<f>: it is gone"]
-    assert "Too noisy now: a routine has to tie with itself within 1%" in next(text.remarks(example(0.05)))[0]
+    assert quiet == ["the same routine twice: latency 0.1%; windows stretched by 1.0%, left out: 10%",
+                     "not timed: x.o:<f>: it is gone"]  # fmt: skip
+    for noisy in (example(0.05), example(stretch=0.05)):
+        assert list(text.remarks(noisy))[1][0].startswith("too noisy here now"), "and it is said"
+        assert not noisy.quiet and as_json(noisy)["quiet"] is False
 
 
 def test_json_and_summary() -> None:

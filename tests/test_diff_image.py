@@ -90,3 +90,20 @@ def test_shared_objects_are_refused_with_the_way_out(tmp_path: Path) -> None:
     subprocess.run(command, cwd=tmp_path, check=True)
     with pytest.raises(AsmgenError, match="is a shared object"):
         load(tmp_path / "a.so", "f")
+
+
+def test_compilers_may_guard_the_stack_by_a_word_of_the_thread() -> None:
+    """On amd64; the call into the C library is where the guard was overwritten, and is not reached."""
+    text = """
+    #include <stdint.h>
+    void fe_add(uint64_t *out, const uint64_t *a, const uint64_t *b)
+    {
+        volatile uint64_t held[5];
+        for (int i = 0; i < 5; i++) held[i] = a[i] + b[i];
+        for (int i = 0; i < 5; i++) out[i] = held[i];
+    }
+    """
+    function = kernel(ADD)
+    body = compiled(text, "fe_add", function, "amd64", "-O1 -fstack-protector-all")
+    assert any("%fs:" in line.text for line in body.lines.values())
+    assert same(function, body, 200).holds

@@ -146,8 +146,8 @@ def _named(function: Function, source: Source, wishes: Wishes) -> Made | None:
     body = source.body(function)
     if body is None:
         return None
-    _checked(function, body)
-    return _made(function.signature, source.name, body, layout_of(function.signature, wishes))
+    name = source.name + _checked(function, body)
+    return _made(function.signature, name, body, layout_of(function.signature, wishes))
 
 
 def _openssl(function: Function, wishes: Wishes) -> Made | None:
@@ -162,7 +162,7 @@ def _openssl(function: Function, wishes: Wishes) -> Made | None:
     image = load(path, peer.symbol, Options("amd64", wishes.features).instruction_sets)
     plain = of_image(name, image, layout.signature if layout else like.signature, EMULATED["amd64"])
     body = wrapped(plain, layout.arguments if layout else None)
-    _checked(like, body)
+    name += _checked(like, body)
     if peer.counts and layout is not None:
         order = tuple((REPETITIONS,) if isinstance(each, tuple) else each for each in layout.arguments)
         layout = replace(layout, arguments=order)
@@ -178,11 +178,15 @@ def _calls(function: Function, wishes: Wishes) -> Made | None:
     return None if square is None else _ours(square, CALLS, wishes)
 
 
-def _checked(function: Function, body: Body) -> None:
-    """Other people's code is run on the CPU only when it is the kernel's function."""
+def _checked(function: Function, body: Body) -> str:
+    """What is to be added to its name. Other people's code is run on the CPU only when it is the kernel's function: for
+    elements below p at least, in buffers of their own at least."""
     found = same(function, body, VECTORS)
-    if found.first is not None and not found.narrower:
+    if found.first is not None and not found.narrower and found.wrong > found.shared:
         raise AsmgenError(
             f"{body.name} is not the function of {function.name}: {found.first.reason} ({found.first.aliasing})",
             hint="--layout tells of arguments in another order or other limbs",
         )
+    if found.first is None:
+        return ""
+    return " (below p only)" if found.narrower else " (separate buffers only)"

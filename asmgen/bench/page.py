@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 
@@ -16,7 +17,7 @@ from asmgen.bench.result import Result
 from asmgen.bench.text import remarks, said
 from asmgen.diff.charts import clean
 
-_WIDTH, _BAR, _REST = 900, 16, 90
+_WIDTH, _BAR, _REST = 900, 16, 135
 _PALETTE = ("var(--ours)", "var(--theirs)", "var(--carry)")
 
 
@@ -48,17 +49,19 @@ def chart(identity: str, made: Result) -> str:
         background="transparent", plot_background="transparent", foreground="var(--ink)",
         foreground_strong="var(--ink)", foreground_subtle="var(--faint)", opacity=".75", opacity_hover="1",
         colors=_PALETTE, font_family="inherit", label_font_size=11, major_label_font_size=11, legend_font_size=12,
-        value_font_size=10, transition="0s",
+        value_font_size=10, title_font_size=12, value_colors=("#fff",) * len(_PALETTE), transition="0s",
     )  # fmt: skip
     bars = len(made.rows) * (len(made.modes) + 0.7)
     drawn = pygal.HorizontalBar(
         style=style, js=[], width=_WIDTH, height=int(_REST + _BAR * bars), disable_xml_declaration=True, margin=6,
-        legend_at_bottom=True, legend_box_size=10, truncate_legend=-1, truncate_label=-1, print_values=True,
-        print_values_position="top", value_formatter=lambda value: f"{value:.1f}", x_title=f"cycles a {made.unit}",
+        legend_at_bottom=True, legend_at_bottom_columns=3, legend_box_size=10, truncate_legend=-1,
+        truncate_label=-1, print_values=True,
+        print_values_position="center", value_formatter=lambda value: f"{value:.1f}", x_title=f"cycles a {made.unit}",
     )  # fmt: skip
     drawn.uuid = identity
     rows = made.rows[::-1]  # the first one is drawn lowest
     drawn.x_labels = [row.name for row in rows]
-    for mode in made.modes[::-1]:
+    for mode in made.modes:
         drawn.add(mode, [row.figures[mode].cycles if mode in row.figures else None for row in rows])
-    return clean(drawn.render(is_unicode=True))
+    svg = re.sub("<!--.*?-->", "", drawn.render(is_unicode=True), flags=re.S)
+    return re.sub("<[^>]+>", lambda tag: clean(tag[0]), svg)  # names have versions, whose digits stay

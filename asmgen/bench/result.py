@@ -33,13 +33,15 @@ class Row:
 @dataclass(frozen=True)
 class Result:
     """A kernel's: cycles are for one `unit`. `twice` is what the same routine twice differs by in each mode, None where
-    that is not known; `disturbed` which part of the windows was left out."""
+    that is not known; `stretch` by how much other work stretched the usual window, `disturbed` which part of all
+    windows was left out."""
 
     name: str
     unit: str
     modes: tuple[str, ...]
     rows: tuple[Row, ...]
     twice: Mapping[str, float | None]
+    stretch: float | None
     disturbed: float
     failed: tuple[tuple[str, str], ...]
     core: int
@@ -47,8 +49,9 @@ class Result:
 
     @property
     def quiet(self) -> bool:
-        """Whether the same routine twice ties in every mode."""
-        return all(each is not None and each <= stats.TIE for each in self.twice.values())
+        """Whether the same routine twice ties in every mode, and windows take the time that they need."""
+        ties = all(each is not None and each <= stats.TIE for each in self.twice.values())
+        return ties and self.stretch is not None and self.stretch <= stats.STRETCH
 
     def best(self, mode: str) -> Row | None:
         """The other one that takes the fewest cycles."""
@@ -65,6 +68,7 @@ def result(field: Field, samples: Samples) -> Result:
         mode: stats.noise(cycles[OURS, mode], cycles[AGAIN, mode]) if (AGAIN, mode) in cycles else None
         for mode in modes
     }  # fmt: skip
+    stretch = stats.stretch(list(cycles.values()))
     rows = []
     for entry in field.entries:
         name = entry.routine.name
@@ -74,11 +78,11 @@ def result(field: Field, samples: Samples) -> Result:
         ratios = {
             mode: ratio for mode in modes
             if name != OURS and (OURS, mode) in cycles
-            and (ratio := stats.ratio(cycles[OURS, mode], cycles[name, mode], twice[mode]))
+            and (ratio := stats.ratio(cycles[OURS, mode], cycles[name, mode], stats.doubt(twice[mode], stretch)))
         }  # fmt: skip
         rows.append(Row(name, entry.kind, entry.equal, figures, ratios))
     return Result(
-        f"{signature.script}.{signature.kernel}", unit(signature)[1], modes, tuple(rows), twice,
+        f"{signature.script}.{signature.kernel}", unit(signature)[1], modes, tuple(rows), twice, stretch,
         stats.disturbed(list(cycles.values())), (*field.failed, *samples.failed.items()), samples.core,
         samples.compiled,
     )  # fmt: skip
@@ -88,7 +92,8 @@ def as_json(made: Result) -> dict[str, Any]:
     """For programs: everything."""
     return {
         "kernel": made.name, "target": "amd64", "unit": made.unit, "modes": list(made.modes), "quiet": made.quiet,
-        "same_routine_twice": dict(made.twice), "windows_left_out": round(made.disturbed, 4),
+        "same_routine_twice": dict(made.twice), "windows_stretched": made.stretch,
+        "windows_left_out": round(made.disturbed, 4),
         "routines": [_row(row) for row in made.rows],
         "failed": [{"name": name, "reason": reason} for name, reason in made.failed],
         "core": made.core, "timer": "C" if made.compiled else "Python",

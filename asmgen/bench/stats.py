@@ -4,7 +4,8 @@ A routine's figure is the median over contexts of its median in each. Two routin
 round, since they took turns; each context gives one ratio, and the interval is of these: code placement and the way of
 calling are chance, as far as a routine's worth goes, and now and then a context is far off for reasons of its own. So
 the interval is that of the sign test, between two of the ordered ratios, for 95 % or more. It is widened by what the
-same routine twice differs by in the same run; a difference is one when the interval leaves 1 out.
+same routine twice differs by in the same run, and by how far other work stretches windows where that is too far; a
+difference is one when the interval leaves 1 out.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ Contexts = Sequence[Sequence[float | None]]
 
 #: What the same routine twice may differ by where a machine is quiet enough.
 TIE = 0.01
+#: By how much windows may be stretched there.
+STRETCH = 0.03
 CONFIDENCE = 0.95
 #: Rounds of a context that must be good; and contexts, fewer than which give no interval of that confidence.
 ROUNDS, CONTEXTS = 5, 6
@@ -86,8 +89,15 @@ def noise(once: Contexts, again: Contexts) -> float | None:
     return abs(math.expm1(median(found))) if len(found) >= CONTEXTS else None
 
 
+def doubt(twice: float | None, stretched: float | None) -> float | None:
+    """By what fraction an interval is widened: the noise, and how far windows are stretched where that is too far."""
+    if twice is None or stretched is None:
+        return None
+    return twice + (stretched if stretched > STRETCH else 0.0)
+
+
 def ratio(ours: Contexts, theirs: Contexts, twice: float | None) -> Ratio | None:
-    """None when too little is good. `twice` is the `noise` of ours, None when that is not known."""
+    """None when too little is good. `twice` is the `doubt`, None when that is not known."""
     found = logs(ours, theirs)
     if len(found) < CONTEXTS:
         return None
@@ -98,6 +108,17 @@ def ratio(ours: Contexts, theirs: Contexts, twice: float | None) -> Ratio | None
     else:
         answer = EVEN if twice is not None and twice <= TIE else NOISY
     return Ratio(math.exp(median(found)), math.exp(low), math.exp(high), answer)
+
+
+def stretch(samples: Sequence[Contexts]) -> float | None:
+    """By what fraction a usual window took longer than a quick one of the same context: others at work on the core or
+    its twin do that. None when too little is good."""
+    found = []
+    for contexts in samples:
+        for good in map(_good, contexts):
+            if len(good) >= ROUNDS:
+                found.append(median(good) / sorted(good)[len(good) // 20] - 1)
+    return median(found) if found else None
 
 
 def disturbed(samples: Sequence[Contexts]) -> float:

@@ -55,11 +55,13 @@ def remarks(made: Result) -> Iterator[tuple[str, str]]:
     """Lines below it, each with a style: what is to be known of the noise, and what is not there."""
     twice = ", ".join(f"{mode} {_percent(each)}" for mode, each in made.twice.items())
     if made.twice:
-        line = f"the same routine twice: {twice}; windows left out: {made.disturbed:.0%}"
-        if made.quiet:
-            yield line, "dim"
-        else:
-            yield f"{line}. Too noisy now: a routine has to tie with itself within {stats.TIE:.0%}", "yellow"
+        stretched = "" if made.stretch is None else f"; windows stretched by {made.stretch:.1%}"
+        yield f"the same routine twice: {twice}{stretched}, left out: {made.disturbed:.0%}", "dim"
+    if made.twice and not made.quiet:
+        yield (
+            f"too noisy here now, so intervals are widened: a routine has to tie with itself within {stats.TIE:.0%}, "
+            f"and a usual window to take at most {stats.STRETCH:.0%} more than a quick one", "yellow",
+        )  # fmt: skip
     lost = [row.name for row in made.rows if any(mode not in row.figures for mode in made.modes)]
     if lost:
         yield f"too few windows were undisturbed for {', '.join(lost)}: again when less is going on", "yellow"

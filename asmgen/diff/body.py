@@ -57,7 +57,10 @@ class Body:
         return self._machine(deepest, RED_ZONE[self.target])
 
     def _machine(self, stack: int, zone: int) -> Machine:
-        return Machine(self.target, self.code, self.entry, self.signature, self.features, stack=stack, red_zone=zone)
+        return Machine(
+            self.target, self.code, self.entry, self.signature, self.features, stack=stack, red_zone=zone,
+            thread=self.stack is None,
+        )  # fmt: skip
 
     @cached_property
     def lines(self) -> dict[int, Line]:
