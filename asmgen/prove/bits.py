@@ -95,9 +95,10 @@ def _agrees(entry: Entry, difference: Poly, modulus: int) -> bool:
 
 def _holds(entry: Entry, norm: Poly, allowed: Interval) -> bool:
     """Whether a quantity lies within an interval."""
-    form = entry.domain.remembered(norm)
-    if form is not None and entry.domain.holds(form, allowed):
-        return True
+    for grow in (False, True):
+        form = entry.domain.remembered(norm, grow=grow)
+        if form is not None and entry.domain.holds(form, allowed):
+            return True
     return entry.space.interval(norm, enough=allowed).within(allowed)
 
 

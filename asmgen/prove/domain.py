@@ -176,35 +176,37 @@ class Polynomials:
         """A word of which nothing is known."""
         return self.entered(self.space.atom(name, 0, 2**64 - 1))
 
-    def holds(self, form: Form, allowed: Interval) -> bool:
-        """Whether a value is proven to lie within an interval, by all means there are."""
+    def holds(self, form: Form, allowed: Interval, tries: int = len(leaves.TRIES)) -> bool:
+        """Whether a value is proven to lie within an interval, by all means there are or by short questions only."""
         norm, space = self.norm(form), self.space
-        if space._quick(norm).within(allowed) or leaves.within(self.ledger, space, form, allowed, space.deadline):
+        if space._quick(norm).within(allowed):
             return True
-        return space.interval(norm, enough=allowed).within(allowed)
+        if leaves.within(self.ledger, space, form, allowed, space.deadline, tries):
+            return True
+        return tries > leaves.SHORT and space.interval(norm, enough=allowed).within(allowed)
 
-    def remembered(self, norm: Poly) -> Form | None:
-        """A quantity by cells: its own, or those of its atoms; an atom without one gets it, by what it rounds. None
-        where there is an atom that is neither known by a cell nor rounds anything."""
+    def remembered(self, norm: Poly, *, grow: bool = False) -> Form | None:
+        """A quantity by cells: its own, or those of its atoms; None where one has none. With `grow` an atom that rounds
+        something gets a cell for it."""
         core, factor, constant = norm.normal
         number = self.ledger._by_norm.get(core)
         if number is not None:
             return Poly({(number,): factor, (): constant}) if constant else Poly({(number,): factor})
         terms: dict[tuple[int, ...], int] = {}
         for monomial, coefficient in norm.terms.items():
-            cells = [self._cell_of(atom) for atom in monomial]
+            cells = [self._cell_of(atom, grow) for atom in monomial]
             known = [cell for cell in cells if cell is not None]
             if len(known) < len(cells):
                 return None
             add_term(terms, tuple(sorted(known)), coefficient)
         return Poly(terms)
 
-    def _cell_of(self, atom: int) -> int | None:
+    def _cell_of(self, atom: int, grow: bool) -> int | None:
         found = self.ledger._by_norm.get(Poly.atom(atom))
         numerator, shift = self.space._atoms[atom].numerator, self.space._atoms[atom].shift
-        if found is not None or numerator is None:
+        if found is not None or numerator is None or not grow:
             return found
-        form = self.remembered(numerator)
+        form = self.remembered(numerator, grow=True)
         if form is None:
             return None
         low = self.ledger.form(numerator - (Poly.atom(atom) << shift))

@@ -44,26 +44,28 @@ def congruent(entry: Entry, form: Form, wanted: Poly, factor: int, modulus: int,
     if any(left.evaluate(entry.space._witnesses[index]) % modulus for index in entry.space._alive):
         yield Open(what, left, false=True)
         return
-    if not entry.undecided and (
-        _multiple(entry, left, modulus)
-        or _telescopes(entry, form, wanted, factor, modulus)
-        or factor == 1
-        and _apart_by_few(entry, form, wanted, modulus)
-    ):
-        return
+    for tries in () if entry.undecided else (leaves.SHORT, len(leaves.TRIES)):
+        if (
+            _multiple(entry, left, modulus, tries)
+            or _telescopes(entry, form, wanted, factor, modulus, tries)
+            or factor == 1
+            and _apart_by_few(entry, form, wanted, modulus, tries)
+            or _multiple(entry, left, modulus, tries, grow=True)
+        ):
+            return
     yield Open(what, left)
 
 
-def _multiple(entry: Entry, left: Poly, modulus: int) -> bool:
+def _multiple(entry: Entry, left: Poly, modulus: int, tries: int, *, grow: bool = False) -> bool:
     """Whether what is left is constant after all, by its bounds."""
-    form = entry.domain.remembered(left)
-    if form is not None and entry.domain.holds(form, Interval(0, 0)):
+    form = entry.domain.remembered(left, grow=grow)
+    if form is not None and entry.domain.holds(form, Interval(0, 0), tries):
         return True
     known = entry.space._quick(left)
     return known.width == 0 and known.low % modulus == 0
 
 
-def _telescopes(entry: Entry, form: Form, wanted: Poly, factor: int, modulus: int) -> bool:
+def _telescopes(entry: Entry, form: Form, wanted: Poly, factor: int, modulus: int, tries: int) -> bool:
     """By the equations of the cells: what is left of the form and the inputs are what is wanted, the rest is zero."""
     ledger = entry.domain.ledger
     rests: dict[Form, None] = {}
@@ -76,13 +78,13 @@ def _telescopes(entry: Entry, form: Form, wanted: Poly, factor: int, modulus: in
             if more is not None:
                 rests[Poly(rest) + more] = None
         left = balanced(ledger.norm(made) - wanted * scale, modulus)
-        if not left or _multiple(entry, left, modulus):
+        if not left or _multiple(entry, left, modulus, tries):
             return True
     shortest = sorted(rests, key=len)[:TRIES]
-    return any(entry.domain.holds(rest, Interval(0, 0)) for rest in shortest)
+    return any(entry.domain.holds(rest, Interval(0, 0), tries) for rest in shortest)
 
 
-def _apart_by_few(entry: Entry, form: Form, wanted: Poly, modulus: int) -> bool:
+def _apart_by_few(entry: Entry, form: Form, wanted: Poly, modulus: int, tries: int) -> bool:
     """Whether the form is what is wanted plus one of a few multiples of the modulus."""
     space, target = entry.space, entry.domain.remembered(wanted)
     if target is None or len(target) > LINEAR:
@@ -96,7 +98,7 @@ def _apart_by_few(entry: Entry, form: Form, wanted: Poly, modulus: int) -> bool:
     if not 0 < len(times) <= FEW:
         return False
     values = [each * modulus for each in sorted(times)]
-    return leaves.among(entry.domain.ledger, space, form - target, values, space.deadline)
+    return leaves.among(entry.domain.ledger, space, form - target, values, space.deadline, tries)
 
 
 def keeps(entry: Entry) -> list[frozenset[int]]:

@@ -20,34 +20,39 @@ from asmgen.prove.cells import Equation, Fact, Form, Ledger
 ALL = 1 << 30
 TRIES = (
     (40, False, 50_000),
-    (ALL, False, 100_000),
-    (ALL, True, 300_000),
-    (80, False, 300_000),
-    (80, True, 500_000),
-    (ALL, True, 1_000_000),
+    (ALL, False, 500_000),
+    (ALL, True, 400_000),
     (ALL, False, 2_000_000),
+    (80, True, 500_000),
     (ALL, True, 8_000_000),
 )
 
+#: So many of them are short.
+SHORT = 3
+
 #: Milliseconds after which z3 is stopped all the same.
-PATIENCE = 10_000
+PATIENCE = 3000
 
 
-def within(ledger: Ledger, space: Space, form: Form, allowed: Interval, deadline: float) -> bool:
-    """Whether a form has no value outside of `allowed`."""
+def within(
+    ledger: Ledger, space: Space, form: Form, allowed: Interval, deadline: float, tries: int = len(TRIES)
+) -> bool:
+    """Whether a form has no value outside of `allowed`; asked in so many ways at the most."""
     sides = (f"(< {{0}} {_number(allowed.low)})", f"(> {{0}} {_number(allowed.high)})")
-    return all(_never(ledger, space, form, side, deadline) for side in sides)
+    return all(_never(ledger, space, form, side, deadline, tries) for side in sides)
 
 
-def among(ledger: Ledger, space: Space, form: Form, values: Sequence[int], deadline: float) -> bool:
-    """Whether a form has no value but these."""
+def among(
+    ledger: Ledger, space: Space, form: Form, values: Sequence[int], deadline: float, tries: int = len(TRIES)
+) -> bool:
+    """Whether a form has no value but these; asked in so many ways at the most."""
     others = " ".join(f"(not (= {{0}} {_number(value)}))" for value in values)
-    return _never(ledger, space, form, f"(and {others})", deadline)
+    return _never(ledger, space, form, f"(and {others})", deadline, tries)
 
 
-def _never(ledger: Ledger, space: Space, form: Form, contrary: str, deadline: float) -> bool:
+def _never(ledger: Ledger, space: Space, form: Form, contrary: str, deadline: float, tries: int) -> bool:
     """Whether what is known excludes the contrary of a goal, in which {0} stands for the form."""
-    for newest, wide, steps in TRIES:
+    for newest, wide, steps in TRIES[:tries]:
         if newest < ALL and len(ledger.equations) <= newest:
             continue
         if time.process_time() > deadline:

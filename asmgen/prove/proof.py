@@ -12,6 +12,7 @@ from asmgen.bounds import Interval, Poly
 from asmgen.contracts import BitContract, Element, Parameter
 from asmgen.errors import AsmgenError
 from asmgen.meanings import MEANINGS, square_n
+from asmgen.promises import size
 from asmgen.prove import bits, goal
 from asmgen.prove.answers import NotProved, Place, Proved, place_of
 from asmgen.prove.cells import Form
@@ -111,7 +112,25 @@ class Proof:
         for path in paths:
             if path.end == "return":
                 self.settle(path, self.returned)
+                self._tell(path)
         return all([self.loop(path) if path.end == "head" else _loads_first(path) for path in paths])
+
+    def _tell(self, path: Path) -> None:
+        """What was shown at the end of a path, in words, once."""
+        ledger, space = path.entry.domain.ledger, path.entry.space
+        fixed = sum(equation.high.constant is not None for equation in ledger.equations)
+        lines = [
+            f"{len(path.done)} instructions make {len(ledger.norms)} quantities, tied by {len(ledger.equations)} "
+            f"equations x = low + 2^k * high; the high part of {fixed} is always the same",
+            f"{len(space._facts)} products of unknowns occur in facts about carries and bounds",
+        ]
+        if path.entry.undecided:
+            lines.append(f"{len(path.entry.undecided)} choices, each decided both ways where the goals needed it")
+        for output in path.entry.signature.outputs:
+            if isinstance(output.contract, Element):
+                most = size(output.contract.value_max)
+                lines.append(f"{output.name} is what is meant modulo p, its value at most {most}, its limbs in bounds")
+        self.argument += [line for line in lines if line not in self.argument]
 
     def settle(self, path: Path, check: Callable[[Path], list[Open]]) -> None:
         """Nothing is left open at the end of a path: where something is, a mask bit is decided both ways."""
