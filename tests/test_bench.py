@@ -18,7 +18,7 @@ from asmgen.cli import main
 from asmgen.diff.lines import lines
 from asmgen.diff.sources import Wishes
 from asmgen.errors import AsmgenError
-from asmgen.scripts import find
+from asmgen.scripts import find, shipped
 from emulate.compilers import found as compilers
 
 #: Few; and the machine may be busy with the rest of the suite, so what is asserted of cycles is wide.
@@ -304,3 +304,12 @@ def test_nothing_comes_of_a_timer_that_cannot_begin(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(timer.child, "__file__", str(broken))
     with pytest.raises(AsmgenError, match="the timer ended with 1: no executable memory"):
         timed([simple("one", adds(1))], ROUNDS)
+
+
+def test_the_document_has_every_script_on_both_machines_and_names_the_cpu() -> None:
+    text = (Path(__file__).parents[1] / "docs/performance.md").read_text()
+    native, modelled = text.partition("## amd64")[2].split("## arm64")
+    for script in shipped():
+        for name in ("mul", "sqr", "square_n"):
+            assert f"| `{script}.{name}` |" in native and f"| `{script}.{name}` |" in modelled
+    assert re.search(r"family \d+, model \d+", native) and native.count("    asmgen bench") == 2

@@ -8,10 +8,12 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
+from asmgen import work
 from asmgen.bench import modelled as models
 from asmgen.bench import openssl, result, text
 from asmgen.bench.entrants import Field, fields
@@ -65,18 +67,21 @@ def run(
             console.print(line, style="dim", highlight=False, soft_wrap=True)
     results: list[Result] = []
     modeled: list[Modelled] = []
-    for group in by_script(functions):
-        for one in _timed(group, how) if "amd64" in live else ():
+    groups = list(by_script(functions))
+    for group in groups if "amd64" in live else ():
+        for one in _timed(group, how):
             results.append(one)
             if not as_json and html is None:
                 _show(console, one)
-        for target in live:
-            for each in modelled(group, how.wishes, how.cores, target) if target != "amd64" else ():
-                modeled.append(each)
-                if not as_json and html is None:
-                    console.print("", text.modelled_table(each), sep="\n")
-                    for name, reason in each.failed:
-                        console.print(f"not there: {name}: {reason}", style="yellow", highlight=False, soft_wrap=True)
+    for target in live:
+        # Only now may all cores be busy.
+        jobs = groups if target != "amd64" else []
+        for made in work.each(partial(_modelled, how, target), jobs):
+            modeled += made
+            for each in made if not as_json and html is None else ():
+                console.print("", text.modelled_table(each), sep="\n")
+                for name, reason in each.failed:
+                    console.print(f"not there: {name}: {reason}", style="yellow", highlight=False, soft_wrap=True)
     if as_json:
         print(json.dumps({
             "cpu": cpu(), "load": round(load(), 2), "notes": said,
@@ -92,11 +97,14 @@ def run(
     return 1 if any(not one.rows or one.failed for one in results) or any(one.failed for one in modeled) else 0
 
 
+def _modelled(how: How, target: str, group: Sequence[Function]) -> list[Modelled]:
+    return list(modelled(group, how.wishes, how.cores, target))
+
+
 def _timed(group: Sequence[Function], how: How) -> Iterator[Result]:
     for field in fields(group, how.wishes):
-        yield calmest(field, lambda field=field: timed(  # type: ignore[misc]
-            [entry.routine for entry in field.entries], how.rounds, python=how.python
-        ))  # fmt: skip
+        routines = [entry.routine for entry in field.entries]
+        yield calmest(field, partial(timed, routines, how.rounds, python=how.python))
 
 
 def calmest(field: Field, measure: Callable[[], Samples]) -> Result:
