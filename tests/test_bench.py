@@ -106,6 +106,7 @@ def test_a_chained_call_takes_the_result_of_the_one_before() -> None:
             for one, following in zip(rows, rows[1:] + rows[:1], strict=True):
                 assert following[at] == one[0] and one[3] == ("n", 5)
             assert (rows[0][0] != rows[0][at]) == context.apart
+        assert timer._rows(Routine("g", b"", 0, (3, 4), {THROUGHPUT: None}), THROUGHPUT, context, bytearray())
         rows = timer._rows(routine, THROUGHPUT, context, bytearray())
         assert all(row[0] not in row[1:] and row[1:] == rows[0][1:] for row in rows)
 

@@ -25,6 +25,8 @@ AGREE = 0.01
 LONG, FEWEST = 30_000, 2
 #: Where code goes: below 2 GiB, since it may hold 32-bit addresses.
 PLACES = (0x2000_0000, 0x3000_0000, 0x4000_0000, 0x5000_0000)
+#: Rounds of a layout before the next one's turn.
+STRETCH = 5
 _FIXED = 0x100000  # MAP_FIXED_NOREPLACE
 
 
@@ -60,7 +62,7 @@ def main() -> None:
     data = Data(job["data"])
     timer = Timer(arena, data, job)
     failed = {name: said for name, said in ((name, timer.tried(name)) for name in timer.routines) if said}
-    samples = [timer.layout(windows, failed) for windows in job["layouts"]]
+    samples = timer.samples(failed)
     made = {"core": core, "c": timer.core is not None, "failed": failed, "samples": samples}
     Path(sys.argv[1]).write_text(json.dumps(made))
 
@@ -176,20 +178,33 @@ class Timer:
         return f"crashed: {reasons.get(signal.Signals(-status), signal.Signals(-status).name)}" if status < 0 else (
             f"ended the process with {status}")  # fmt: skip
 
-    def layout(self, windows: Sequence[dict[str, Any]], failed: dict[str, str]) -> list[list[float | None]]:
-        """Cycles a call of each window in each round, None where it was disturbed or is of a routine that fails."""
-        live = [index for index, window in enumerate(windows) if window["routine"] not in failed]
-        made = [self._prepared(windows[index]) for index in live]
-        for one, _ in made:
-            once = min(self.took(one.run, one.table, 1) for _ in range(3)) / max(self.unit()[0], 0.01)
-            one.loops = max(FEWEST, int(LONG / max(once, 1)))
-            one.warm = max(1, one.loops // 8)
-        order = turns(len(made), self.rounds)
-        found = self._run([one for one, _ in made], order)
-        samples: list[list[float | None]] = [[None] * self.rounds for _ in windows]
-        for turn, (index, cycles) in enumerate(zip(order, found, strict=True)):
-            samples[live[index]][turn // len(made)] = cycles
-        return samples
+    def samples(self, failed: dict[str, str]) -> list[list[list[float | None]]]:
+        """For each layout and window of it, cycles a call in each round; None where a window was disturbed or is of a
+        routine that fails.
+
+        Layouts take turns, too, a few rounds each: what goes on elsewhere for a while is then not in one of them alone.
+        """
+        live = [[each for each in layout if each["routine"] not in failed] for layout in self.layouts]
+        ready = [[self._measured(each) for each in layout] for layout in live]
+        found: list[list[list[float | None]]] = [[[] for _ in layout] for layout in live]
+        for start in range(0, self.rounds, STRETCH):
+            rounds = min(STRETCH, self.rounds - start)
+            for windows, here in zip(ready, found, strict=True):
+                order = turns(len(windows), rounds)
+                for index, cycles in zip(order, self._run([one for one, _ in windows], order), strict=True):
+                    here[index].append(cycles)
+        missing: list[float | None] = [None] * self.rounds
+        columns = [iter(here) for here in found]
+        return [[missing if each["routine"] in failed else next(column) for each in layout]
+                for layout, column in zip(self.layouts, columns, strict=True)]  # fmt: skip
+
+    def _measured(self, window: dict[str, Any]) -> tuple[Window, Any]:
+        """The window with as many loops as it takes."""
+        one, table = self._prepared(window)
+        once = min(self.took(one.run, one.table, 1) for _ in range(3)) / max(self.unit()[0], 0.01)
+        one.loops = max(FEWEST, int(LONG / max(once, 1)))
+        one.warm = max(1, one.loops // 8)
+        return one, table
 
     def _run(self, windows: Sequence[Window], order: Sequence[int]) -> list[float | None]:
         if self.core is not None:

@@ -188,9 +188,8 @@ def _rows(routine: Routine, mode: str, context: Context, data: bytearray) -> lis
 
     first = [buffer(each) if isinstance(each, bytes) else ("n", each) for each in routine.arguments]
     result = routine.arguments[routine.output]
-    assert isinstance(result, bytes)
     taken = routine.modes[mode]
-    other = buffer(result) if context.apart else None
+    other = buffer(result) if context.apart and isinstance(result, bytes) else None
     if taken is not None and other is None:
         first[routine.output] = first[taken]
     rows = []
