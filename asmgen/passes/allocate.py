@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from asmgen.errors import AsmgenError
 from asmgen.passes.early import load_early
+from asmgen.passes.hints import Plain
 from asmgen.passes.liveness import Fork, Line, Lives, Ring, number
 from asmgen.passes.loops import Plan
 from asmgen.passes.machine import Machine, machine
@@ -71,6 +72,7 @@ class _Problem:
     end: int
     order: tuple[Register, ...]  #: registers to give out, cheapest first
     plans: dict[int, Plan] = field(default_factory=dict)  #: the best way found so far to begin each loop
+    plain: Plain = field(default_factory=dict)  #: hints that hold for every attempt
 
     def saved(self, used: Sequence[Register]) -> list[Register]:
         """Those of these registers that must be saved."""
@@ -144,7 +146,8 @@ def _attempt(problem: _Problem, pool: tuple[Register, ...], policy: Policy) -> _
     """The whole routine with these registers."""
     routine, target = problem.routine, problem.machine
     prices = {value: len(target.constant(pool[0], number)) for value, number in routine.constants.items()}
-    registers = Registers(Context(target, pool, problem.lives, routine.homes, routine.constants, prices, policy))
+    homes, constants = routine.homes, routine.constants
+    registers = Registers(Context(target, pool, problem.lives, homes, constants, prices, policy, problem.plain))
     _arrive(registers, problem)
     result = target.registers[problem.convention.result]
     tally = Tally(plans=problem.plans)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from asmgen.passes.liveness import NEVER, Line, Lives
 from asmgen.targets.row import Register, Virtual
@@ -20,6 +20,7 @@ class Hints:
     """Times are twice the position, plus one for what an instruction writes."""
 
     chain: dict[Virtual, Virtual] = field(default_factory=dict)  #: the first value of the chain that a value is in
+    start: dict[Virtual, int] = field(default_factory=dict)  #: of a chain, the position where it begins, if in the line
     end: dict[Virtual, int] = field(default_factory=dict)  #: of a chain, the position of its last use
     #: Of a chain: be in a register at a position.
     wishes: dict[Virtual, list[tuple[int, Register]]] = field(default_factory=dict)
@@ -28,25 +29,24 @@ class Hints:
     def chain_of(self, value: Virtual) -> Virtual:
         return self.chain.get(value, value)
 
-    def wanted(self, value: Virtual, position: int) -> Register | None:
-        """The register that the value's chain wishes for next, at `position` or later."""
-        wishes = self.wishes.get(self.chain_of(value))
+    def wanted(self, chain: Virtual, position: int) -> Register | None:
+        """The register that the chain wishes for next, at `position` or later."""
+        wishes = self.wishes.get(chain)
         return next((register for at, register in wishes if at >= position), None) if wishes else None
 
-    def suits(self, register: Register, value: Virtual, position: int) -> bool:
-        """Whether nothing else claims the register before the value wishes to be in it, at `position` or later."""
-        wishes = self.wishes.get(self.chain_of(value), ())
+    def suits(self, register: Register, chain: Virtual, position: int) -> bool:
+        """Whether nothing else claims the register before the chain wishes to be in it, at `position` or later."""
+        wishes = self.wishes.get(chain, ())
         at = next((at for at, each in wishes if at >= position and each is register), -1)
-        return at >= 0 and self.clash(register, value, position) >= 2 * at
+        return at >= 0 and self.clash(register, chain, position) >= 2 * at
 
-    def clash(self, register: Register, value: Virtual, position: int) -> int:
-        """The time of the first claim of another chain while the value lives from `position` on; NEVER when there is
+    def clash(self, register: Register, chain: Virtual, position: int) -> int:
+        """The time of the first claim of another chain while this one lives from `position` on; NEVER when there is
         none.
         """
         claims = self.claims.get(register)
         if not claims:
             return NEVER
-        chain = self.chain_of(value)
         end = 2 * self.end.get(chain, NEVER)
         for index in range(bisect_right(claims, (2 * position + 1, _LAST)), len(claims)):
             time, owner = claims[index]
@@ -59,11 +59,30 @@ class Hints:
 
 _LAST = Virtual(1 << 60)
 
+#: Hints by the instructions alone, by a line's first position and the one after it.
+Plain = dict[tuple[int, int], Hints]
 
-def hints(line: Line, lives: Lives, at_end: Mapping[Virtual, Register]) -> Hints:
-    """Hints for one line; `at_end` tells where values should be after it."""
+
+def hints(line: Line, lives: Lives, at_end: Mapping[Virtual, Register], plain: Plain) -> Hints:
+    """Hints for one line; `at_end` tells where values should be after it.
+
+    `plain` has what does not depend on that, and gets it.
+    """
+    key = line.first, line.end
+    known = plain.get(key) or plain.setdefault(key, _plain(line, lives))
+    wishes = {chain: list(each) for chain, each in known.wishes.items()}
+    claims = {register: list(each) for register, each in known.claims.items()}
+    made = replace(known, wishes=wishes, claims=claims)
+    for value, register in at_end.items():
+        made.wishes.setdefault(made.chain_of(value), []).append((line.end, register))
+    _reserve(made)
+    return made
+
+
+def _plain(line: Line, lives: Lives) -> Hints:
+    """Hints by the instructions alone."""
     made = Hints()
-    start: dict[Virtual, int] = {}
+    start = made.start
 
     def insist(value: Virtual, register: Register, position: int) -> None:
         chain = made.chain_of(value)
@@ -90,9 +109,6 @@ def hints(line: Line, lives: Lives, at_end: Mapping[Virtual, Register]) -> Hints
             start[value] = position
             insort(made.claims.setdefault(register, []), (2 * position + 1, value))
     _ends(made, line, lives)
-    for value, register in at_end.items():
-        made.wishes.setdefault(made.chain_of(value), []).append((line.end, register))
-    _reserve(made, start)
     return made
 
 
@@ -106,13 +122,13 @@ def _ends(made: Hints, line: Line, lives: Lives) -> None:
         made.end[chain] = max(made.end.get(chain, -1), last if last < line.end else NEVER)
 
 
-def _reserve(made: Hints, start: Mapping[Virtual, int]) -> None:
+def _reserve(made: Hints) -> None:
     """Claim a wished register from where its chain begins, when nothing else fixed comes between."""
     early = []
     for chain, wishes in made.wishes.items():
         position, register = wishes[0]
-        if chain in start:
-            begin = 2 * start[chain] + 1
+        if chain in made.start:
+            begin = 2 * made.start[chain] + 1
             between = [owner for time, owner in made.claims.get(register, []) if begin < time < 2 * position]
             if all(owner == chain for owner in between):
                 early.append((register, begin, chain))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from asmgen.errors import AsmgenError
@@ -27,6 +27,9 @@ class Shape:
     fixed_outs: tuple[tuple[int, Virtual, Register], ...]
     stores: bool  #: writes memory that may be an input buffer
     needs: tuple[Virtual, ...]  #: every virtual register that is read, as often as it is
+    pointers: tuple[Virtual, ...]  #: pointers to buffers that are used, or whose words are
+    wanted: Mapping[Register, Virtual]  #: what fixed registers must hold
+    copies: bool  #: moves one register to another, nothing else
 
     @property
     def row(self) -> Row:
@@ -100,11 +103,14 @@ class Lives:
         return places[-1] if places else -1
 
 
-def shapes(instruction: Instruction, machine: Machine) -> tuple[Shape, ...]:
-    """The instruction as written and, when its row commutes, with those operands swapped."""
-    first = _shape(instruction, machine)
+def shapes(instruction: Instruction, machine: Machine, pointers: Mapping[Virtual, Virtual]) -> tuple[Shape, ...]:
+    """The instruction as written and, when its row commutes, with those operands swapped.
+
+    `pointers` tells through which value words of buffers are read, and has these values themselves.
+    """
+    first = _shape(instruction, machine, pointers)
     swapped = _swapped(instruction)
-    return (first,) if swapped is None else (first, _shape(swapped, machine))
+    return (first,) if swapped is None else (first, _shape(swapped, machine, pointers))
 
 
 def _swapped(instruction: Instruction) -> Instruction | None:
@@ -128,7 +134,7 @@ def _swapped(instruction: Instruction) -> Instruction | None:
     return replace(instruction, operands=tuple(operands))
 
 
-def _shape(instruction: Instruction, machine: Machine) -> Shape:
+def _shape(instruction: Instruction, machine: Machine, pointers: Mapping[Virtual, Virtual]) -> Shape:
     reads, fixed_reads, ties, addresses, outs, fixed_outs = [], [], [], [], [], []
     stores = False
     for index, (slot, operand) in enumerate(zip(instruction.row.slots, instruction.operands, strict=True)):
@@ -181,6 +187,12 @@ def _shape(instruction: Instruction, machine: Machine) -> Shape:
         tuple(fixed_outs),
         stores,
         tuple(needs),
+        tuple(dict.fromkeys(pointers[value] for value in needs if value in pointers)),
+        {
+            **{register: value for _, value, register in fixed_reads},
+            **{register: tied.source for _, tied, register in ties if register is not None},
+        },
+        bool(instruction.row.name == machine.move_row and reads and outs),
     )
 
 
@@ -189,7 +201,9 @@ class _Numbering:
         self.routine = routine
         self.machine = machine
         self.next = 0
-        self.lives = Lives()
+        self.lives = Lives(bases=_bases(routine))
+        self.pointers = {base: base for base in self.lives.bases}
+        self.pointers.update((home, base) for base, homes in self.lives.bases.items() for home in homes)
 
     def take(self) -> int:
         self.next += 1
@@ -217,7 +231,7 @@ class _Numbering:
         first, made = self.next, []
         for instruction in straight.instructions:
             position = self.take()
-            ways = shapes(instruction, self.machine)
+            ways = shapes(instruction, self.machine, self.pointers)
             for value in dict.fromkeys(ways[0].needs):
                 self.lives.use(value, position, soft=any(way.soft(value) for way in ways))
             if ways[0].stores:
@@ -252,10 +266,14 @@ def number(routine: Routine, machine: Machine) -> tuple[tuple[Line | Ring | Fork
     end = numbering.take()
     if routine.returns is not None:
         numbering.lives.use(routine.returns, end)
+    return parts, numbering.lives, end
+
+
+def _bases(routine: Routine) -> dict[Virtual, tuple[Virtual, ...]]:
+    """The homes that are addressed through each pointer."""
     bases: dict[Virtual, list[Virtual]] = {}
     for home, memory in routine.homes.items():
         if not isinstance(memory.base, Virtual) or memory.index is not None:
             raise AsmgenError(f"{home} lies at an address that is no argument and a distance")
         bases.setdefault(memory.base, []).append(home)
-    numbering.lives.bases = {base: tuple(homes) for base, homes in bases.items()}
-    return parts, numbering.lives, end
+    return {base: tuple(homes) for base, homes in bases.items()}

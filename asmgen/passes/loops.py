@@ -137,7 +137,7 @@ def _attempt(before: Registers, ring: Ring, head: Label, plan: Plan) -> _Attempt
 
     after = dict(zip(loop.state, loop.next, strict=True))
     ends = {after[value]: register for register, value in meeting.registers.items() if value in after}
-    registers.hints = hints(ring.body, registers.context.lives, ends)
+    registers.hints = hints(ring.body, registers.context.lives, ends, registers.context.plain)
     place_line(registers, ring.body)
     registers.now, registers.source = ring.end, None
     strayed = tuple(
@@ -175,7 +175,7 @@ def _meeting(registers: Registers, ring: Ring, plan: Plan) -> Meeting:
     """Registers and slots at the head of a loop: state first, then what is used most."""
     loop, pool = ring.loop, registers.context.pool
     initial = dict(zip(loop.state, loop.initial, strict=True))
-    registers.hints = hints(ring.body, registers.context.lives, {})
+    registers.hints = hints(ring.body, registers.context.lives, {}, registers.context.plain)
     through = _through(registers, ring)
     chosen: dict[Register, Virtual] = {}
     if not _parkable(registers, ring, loop.count):
@@ -189,9 +189,9 @@ def _meeting(registers: Registers, ring: Ring, plan: Plan) -> Meeting:
         value for value in (*loop.state, *through) if value not in plan.parked and value not in chosen.values()
     ]:
         source = initial.get(value, value)
-        copied = value in initial and registers.needed(source, ring.head + 1) != NEVER
+        copied = value in initial and registers.alive(source, ring.head + 1)
         place = next((each for each in registers.where.get(source, ()) if each in pool and each not in chosen), None)
-        if place is None or copied or registers.hints.clash(place, value, ring.head) != NEVER:
+        if place is None or copied or registers.hints.clash(place, registers.hints.chain_of(value), ring.head) != NEVER:
             rest.append(value)
         else:
             chosen[place] = value

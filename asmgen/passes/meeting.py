@@ -46,7 +46,7 @@ def pledge(registers: Registers, meeting: Meeting, position: int) -> None:
 
 def outlives(registers: Registers, value: Virtual, position: int) -> bool:
     """Whether the value is needed from the position on, or is a pointer to words that are: they may be read again."""
-    if registers.needed(value, position) != NEVER:
+    if registers.alive(value, position):
         return True
     homes = registers.context.lives.bases.get(value, ())
     return registers.open and any(registers.uses_from(home, position) != NEVER for home in homes)

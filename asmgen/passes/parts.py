@@ -34,7 +34,7 @@ def place_parts(
     """All parts in order; `at_end` tells where values should be after the last one."""
     for part in parts:
         if isinstance(part, Line):
-            registers.hints = hints(part, registers.context.lives, at_end)
+            registers.hints = hints(part, registers.context.lives, at_end, registers.context.plain)
             place_line(registers, part)
         elif isinstance(part, Ring):
             tally.extra += (PASSES - 1) * place_ring(registers, part, tally.label("loop"), tally.plans)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from asmgen.passes.liveness import NEVER, Line, Shape
 from asmgen.passes.registers import Registers
 from asmgen.targets.row import FRAME, Instruction, Memory, Operand, Register, Row, Tied, Virtual
@@ -17,39 +15,42 @@ def place_line(registers: Registers, line: Line) -> None:
         if ways[0].stores and registers.open:
             registers.close()
         way = ways[0] if len(ways) == 1 else min(ways, key=lambda shape: price(registers, shape))
-        if not _renamed(registers, way):
+        if not (way.copies and _renamed(registers, way)):
             _Placing(registers, way).run()
 
 
 def price(registers: Registers, shape: Shape) -> float:
     """About how many instructions must be added to place it so, now or soon."""
-    now, total = registers.now, 0.0
-    forms = _forms(registers, shape.row)
+    now, where, prices, total = registers.now, registers.where, registers.context.prices, 0.0
+    forms = [index for index, _ in shape.row.memory_form]
     for _, value, register in shape.fixed_reads:
-        if register not in registers.where.get(value, ()):
-            total += registers.context.prices.get(value, 1)
+        if register not in where.get(value, ()):
+            total += prices.get(value, 1)
             total += _worth(registers, register, value)
     for index, value in shape.reads:
-        if value in registers.where:
+        if value in where:
             continue
         if index in forms and registers.in_memory(value):
-            forms = {}
+            forms = []
             total += 0.125
         else:
-            total += registers.context.prices.get(value, 1)
+            total += prices.get(value, 1)
     for _, tied, fixed in shape.ties:
-        places = registers.where.get(tied.source)
+        source = tied.source
+        places = where.get(source)
         if places is None:
-            total += registers.context.prices.get(tied.source, 1)
+            total += prices.get(source, 1)
             continue
-        if len(places) == 1 and registers.needed(tied.source, now + 1) != NEVER:
-            cheap = registers.recoverable(tied.source) and registers.soft_from(tied.source, now + 1)
+        if len(places) == 1 and registers.alive(source, now + 1):
+            cheap = registers.recoverable(source) and registers.soft_from(source, now + 1)
             total += 0.25 if cheap else 1
         elif fixed is None:
-            clash = min(registers.hints.clash(place, tied.target, now) for place in places) != NEVER
-            total += 0.5 * clash - 0.25 * (registers.hints.wanted(tied.target, now) in places)
+            hints = registers.hints
+            chain = hints.chain_of(tied.target)
+            clash = min(hints.clash(place, chain, now) for place in places) != NEVER
+            total += 0.5 * clash - 0.25 * (hints.wanted(chain, now) in places)
         if fixed is not None and fixed not in places:
-            total += 1 + _worth(registers, fixed, tied.source)
+            total += 1 + _worth(registers, fixed, source)
     return total
 
 
@@ -58,33 +59,27 @@ def _worth(registers: Registers, register: Register, newcomer: Virtual) -> float
     value = registers.held.get(register)
     if value is None or value == newcomer or len(registers.where[value]) > 1:
         return 0
-    if registers.needed(value, registers.now) == NEVER:
+    if not registers.alive(value, registers.now):
         return 0
     return 0.75 if registers.recoverable(value) else 1
 
 
-def _forms(registers: Registers, row: Row) -> dict[int, Row]:
-    """The rows that take memory in place of an operand."""
-    rows = registers.context.machine.rows
-    return {index: rows[name] for index, name in row.memory_form} if row.memory_form else {}
-
-
 def _renamed(registers: Registers, shape: Shape) -> bool:
     """A copy of a value that is not needed afterwards is no instruction."""
-    if shape.row.name != registers.context.machine.move_row or not (shape.reads and shape.outs):
-        return False
     (_, source), (_, target) = shape.reads[0], shape.outs[0]
-    if source not in registers.where or registers.needed(source, registers.now + 1) != NEVER:
+    if source not in registers.where or registers.alive(source, registers.now + 1):
         return False
     places = list(registers.where[source])
     registers.forget(source)
-    if registers.needed(target, registers.now + 1) != NEVER:
+    if registers.alive(target, registers.now + 1):
         registers.put(places[0], target)
     return True
 
 
 class _Placing:
     """The placing of one instruction at `registers.now`."""
+
+    __slots__ = ("given", "operands", "pinned", "registers", "row", "shape")
 
     def __init__(self, registers: Registers, shape: Shape) -> None:
         self.registers = registers
@@ -93,49 +88,56 @@ class _Placing:
         self.operands: list[Operand] = list(shape.instruction.operands)
         self.pinned: dict[Register, None] = {}  #: registers that the instruction reads, or that are on their way to it
         self.given: dict[Register, Virtual] = {}  #: registers that it writes
-        self.wanted = {register: value for _, value, register in shape.fixed_reads}
-        self.wanted |= {register: tied.source for _, tied, register in shape.ties if register is not None}
 
     def run(self) -> None:
-        shape, registers = self.shape, self.registers
+        shape, registers, operands = self.shape, self.registers, self.operands
+        after = registers.now + 1
         self.pin_resident()
-        for register, value in self.wanted.items():
+        for register, value in shape.wanted.items():
             self.bring(value, register)
         for index, _, register in shape.fixed_reads:
-            self.operands[index] = register
+            operands[index] = register
         for index, memory in shape.addresses:
-            self.operands[index] = self.address(memory)
+            operands[index] = self.address(memory)
         for index, value in shape.reads:
-            self.operands[index] = self.operand(index, value)
+            operands[index] = self.operand(index, value)
         for index, value, register in shape.fixed_outs:
             self.rescue(register)
             self.given[register] = value
-            self.operands[index] = register
+            operands[index] = register
         for index, tied, fixed in shape.ties:
-            self.operands[index] = self.tie(index, tied, fixed)
-        registers.drop_dead(shape.needs, registers.now + 1)
+            operands[index] = self.tie(index, tied, fixed)
+        registers.drop_dead(shape.needs, after)
         for index, value in shape.outs:
-            self.operands[index] = self.result(value)
-        registers.emit(Instruction(self.row, tuple(self.operands), shape.instruction.source, shape.instruction.note))
+            operands[index] = self.result(value)
+        registers.emit(Instruction(self.row, tuple(operands), shape.instruction.source, shape.instruction.note))
         registers.busy = frozenset()
         for register, value in self.given.items():
             registers.clear(register)
-            if registers.needed(value, registers.now + 1) != NEVER:
+            if registers.alive(value, after):
                 registers.put(register, value)
-        registers.drop_pointers(shape.needs, registers.now + 1)
+        registers.drop_pointers(shape.pointers, after)
+
+    def form(self, index: int) -> Row | None:
+        """The row that takes memory in place of this operand, if there is one."""
+        for place, name in self.row.memory_form:
+            if place == index:
+                return self.registers.context.machine.rows[name]
+        return None
 
     # ---- what is read ----
 
     def pin_resident(self) -> None:
         """Keep the registers that hold operands already; not those that a fixed operand will take."""
+        where, wanted = self.registers.where, self.shape.wanted
         for value in self.shape.needs:
-            for register in self.registers.where.get(value, ()):
-                if self.wanted.get(register, value) == value:
+            for register in where.get(value, ()):
+                if wanted.get(register, value) == value:
                     self.pinned[register] = None
                     break
 
     def avoid(self) -> set[Register]:
-        return {*self.pinned, *self.wanted, *self.given}
+        return {*self.pinned, *self.shape.wanted, *self.given}
 
     def avoid_fixed(self) -> set[Register]:
         return self.avoid() | {register for _, _, register in self.shape.fixed_outs}
@@ -154,7 +156,7 @@ class _Placing:
         """Empty a register that another value must have, keeping what it holds when that is needed."""
         registers = self.registers
         value = registers.held[register]
-        if len(registers.where[value]) == 1 and registers.needed(value, registers.now) != NEVER:
+        if len(registers.where[value]) == 1 and registers.alive(value, registers.now):
             operand = value in self.shape.needs
             into = registers.find(value, self.avoid_fixed())
             if (registers.cheap(value, registers.now) and not operand) or not (into or operand):
@@ -174,7 +176,7 @@ class _Placing:
         registers = self.registers
         value = registers.held.get(register)
         after = registers.now + 1
-        if value is not None and len(registers.where[value]) == 1 and registers.needed(value, after) != NEVER:
+        if value is not None and len(registers.where[value]) == 1 and registers.alive(value, after):
             if not registers.cheap(value, after):
                 into = registers.find(value, self.avoid_fixed())
                 if into is not None:
@@ -185,29 +187,29 @@ class _Placing:
 
     def reach(self, value: Virtual) -> Register:
         """A register that holds the value now."""
-        registers = self.registers
+        registers, pinned = self.registers, self.pinned
         places = registers.where.get(value)
         if places is None:
             register = registers.take(value, self.avoid())
             registers.fetch(value, register)
         else:
-            register = next((each for each in places if each in self.pinned), places[0])
-        self.pinned[register] = None
+            register = next((each for each in places if each in pinned), places[0]) if len(places) > 1 else places[0]
+        pinned[register] = None
         return register
 
     def address(self, memory: Memory) -> Memory:
         """The memory operand with its registers."""
         base = self.reach(memory.base) if isinstance(memory.base, Virtual) else memory.base
         index = self.reach(memory.index) if isinstance(memory.index, Virtual) else memory.index
-        return replace(memory, base=base, index=index)
+        return Memory(base, memory.offset, index, memory.scale)
 
     def operand(self, index: int, value: Virtual) -> Register | Memory:
         """The value in a register, or in memory where the row has a form for that and it is not in a register
         already.
         """
         registers = self.registers
-        form = _forms(registers, self.row).get(index)
-        if value in registers.where or form is None or not registers.in_memory(value):
+        form = None if value in registers.where else self.form(index)
+        if form is None or not registers.in_memory(value):
             return self.reach(value)
         self.row = form
         if value in registers.slots:
@@ -221,14 +223,14 @@ class _Placing:
         """Choose the register, or the slot, in which the source becomes the target."""
         registers, source, target = self.registers, tied.source, tied.target
         after = registers.now + 1
-        later = registers.needed(source, after) != NEVER
+        later = registers.alive(source, after)
         if fixed is not None:
             self.rescue(fixed)
             register = fixed
         elif source in registers.where:
             register = self.overwritten(source, target, later)
         else:
-            form = _forms(registers, self.row).get(index)
+            form = self.form(index)
             if form is not None and source in registers.slots and not later and not registers.free(self.avoid()):
                 slot = registers.slots.pop(source)
                 registers.busy |= {slot}
@@ -260,7 +262,7 @@ class _Placing:
             return copy
         if cheap:
             return register
-        victim = registers.victim({*self.pinned, *self.given, *self.wanted} - {register}, after)
+        victim = registers.victim(self.avoid() - {register}, after)
         if victim == register:
             registers.spill(source)
             return register

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from asmgen.errors import AsmgenError, Source
-from asmgen.passes.hints import Hints
+from asmgen.passes.hints import Hints, Plain
 from asmgen.passes.liveness import NEVER, Lives
 from asmgen.passes.machine import Machine
 from asmgen.passes.pairs import neighbor
@@ -37,6 +37,7 @@ class Context:
     constants: Mapping[Virtual, int]
     prices: Mapping[Virtual, int]  #: instructions to make each constant
     policy: Policy
+    plain: Plain  #: hints that are known of earlier attempts
 
 
 @dataclass
@@ -115,6 +116,23 @@ class Registers:
         if self.skip is not None and index < len(places) and self.skip[0] <= places[index] <= self.skip[1]:
             index = bisect_left(places, self.skip[1] + 1)
         return places[index] if index < len(places) else NEVER
+
+    def alive(self, value: Virtual, position: int) -> bool:
+        """Whether the value is needed at `position` or later, see `needed`."""
+        places = self.context.lives.uses.get(value)
+        if places is not None and places[-1] >= position:
+            if self.skip is None or self.uses_from(value, position) != NEVER:
+                return True
+        homes = self.context.lives.bases.get(value)
+        if homes is None:
+            return False
+        if self.pledged.get(value, -1) >= position:
+            return True
+        keep = self.context.policy.keep_pointers
+        return self.open and any(
+            (keep or (home not in self.where and home not in self.slots)) and self.alive(home, position)
+            for home in homes
+        )
 
     def closing(self, position: int) -> int:
         """The first store at `position` or later after which homes may have changed."""
@@ -209,26 +227,19 @@ class Registers:
     def drop_dead(self, values: Iterable[Virtual], position: int) -> None:
         """Forget those that nothing needs from `position` on; pointers to homes are left to `drop_pointers`."""
         for value in values:
-            if value not in self.context.lives.bases and self.needed(value, position) == NEVER:
+            if value not in self.context.lives.bases and not self.alive(value, position):
                 self.forget(value)
 
-    def drop_pointers(self, values: Iterable[Virtual], position: int) -> None:
-        """Forget pointers that were used, or whose words were, when all words still needed are in registers or
-        slots."""
-        for value in values:
-            home = self.context.homes.get(value)
-            pointer = home.base if home is not None else value
-            if (
-                isinstance(pointer, Virtual)
-                and pointer in self.context.lives.bases
-                and self.needed(pointer, position) == NEVER
-            ):
+    def drop_pointers(self, pointers: Iterable[Virtual], position: int) -> None:
+        """Forget those through which nothing need be read: all words still needed are in registers or slots."""
+        for pointer in pointers:
+            if not self.alive(pointer, position):
                 self.forget(pointer)
 
     def sweep(self, position: int) -> None:
         """Forget everything that nothing needs from `position` on."""
         for value in [*self.where, *(each for each in self.slots if each not in self.where)]:
-            if self.needed(value, position) == NEVER:
+            if not self.alive(value, position):
                 self.forget(value)
 
     def close(self) -> None:
@@ -252,16 +263,17 @@ class Registers:
         nothing else claims meanwhile, or the one that is claimed last. None when there is none.
         """
         hints, now = self.hints, self.now
-        wanted = hints.wanted(value, now)
+        chain = hints.chain_of(value)
+        wanted = hints.wanted(chain, now)
         best, latest = None, -1
         if wanted is not None:
             free = list(free)
             if wanted in free:
-                if hints.suits(wanted, value, now):
+                if hints.suits(wanted, chain, now):
                     return wanted
-                best, latest = wanted, hints.clash(wanted, value, now)
+                best, latest = wanted, hints.clash(wanted, chain, now)
         for register in free:
-            clash = hints.clash(register, value, now)
+            clash = hints.clash(register, chain, now)
             if clash > latest:
                 best, latest = register, clash
                 if clash == NEVER:
@@ -319,7 +331,7 @@ class Registers:
     def evict(self, register: Register, since: int) -> None:
         """Empty the register; what is needed from `since` on stays somewhere."""
         value = self.held[register]
-        if len(self.where[value]) == 1 and self.needed(value, since) != NEVER:
+        if len(self.where[value]) == 1 and self.alive(value, since):
             self.evicted[value] = self.evicted.get(value, 0) + 1
             if not self.recoverable(value):
                 self.spill(value)
@@ -337,7 +349,7 @@ class Registers:
 
     def new_slot(self) -> int:
         """The lowest slot that holds nothing needed."""
-        for value in [each for each in self.slots if self.needed(each, self.now) == NEVER]:
+        for value in [each for each in self.slots if not self.alive(each, self.now)]:
             del self.slots[value]
         taken = {*self.slots.values(), *self.reserved, *self.busy}
         return next(slot for slot in range(len(taken) + 1) if slot not in taken)
