@@ -78,29 +78,40 @@ class Fork:
 
 @dataclass
 class Lives:
-    """Uses of every virtual register, by rising position.
+    """Uses of every virtual register, by rising position; `ends` has the last ones.
 
-    `soft[v][i]` says that at `uses[v][i]` the value may be in memory. `closings` are the positions of stores after
+    `soft[v][i]` says that at position i the value may be in memory. `closings` are the positions of stores after
     which input buffers may have changed. `bases` lists the homes that are addressed through each pointer.
     """
 
     uses: dict[Virtual, list[int]] = field(default_factory=dict)
+    ends: dict[Virtual, int] = field(default_factory=dict)
     soft: dict[Virtual, dict[int, bool]] = field(default_factory=dict)
     closings: list[int] = field(default_factory=list)
     bases: dict[Virtual, tuple[Virtual, ...]] = field(default_factory=dict)
+    _last_hard: dict[Virtual, int] = field(default_factory=dict)
 
     def use(self, value: Virtual, position: int, *, soft: bool = False) -> None:
         """Note a use; positions come in rising order except for those at loop ends."""
         places = self.uses.setdefault(value, [])
         if position not in places[-1:]:
             insort(places, position)
+            self.ends[value] = places[-1]
         at = self.soft.setdefault(value, {})
         at[position] = at.get(position, True) and soft
 
     def last(self, value: Virtual) -> int:
         """The last use; -1 when there is none."""
-        places = self.uses.get(value)
-        return places[-1] if places else -1
+        return self.ends.get(value, -1)
+
+    def last_hard(self, value: Virtual) -> int:
+        """The last use in which the value must be in a register; -1 when there is none. Asked when all is noted."""
+        if not self._last_hard:
+            self._last_hard.update(
+                (each, max((place for place, soft in at.items() if not soft), default=-1))
+                for each, at in self.soft.items()
+            )
+        return self._last_hard.get(value, -1)
 
 
 def shapes(instruction: Instruction, machine: Machine, pointers: Mapping[Virtual, Virtual]) -> tuple[Shape, ...]:

@@ -91,7 +91,7 @@ class _Placing:
 
     def run(self) -> None:
         shape, registers, operands = self.shape, self.registers, self.operands
-        after = registers.now + 1
+        held, where, after = registers.held, registers.where, registers.now + 1
         self.pin_resident()
         for register, value in shape.wanted.items():
             self.bring(value, register)
@@ -100,7 +100,8 @@ class _Placing:
         for index, memory in shape.addresses:
             operands[index] = self.address(memory)
         for index, value in shape.reads:
-            operands[index] = self.operand(index, value)
+            places = where.get(value, ())
+            operands[index] = places[0] if len(places) == 1 and places[0] in self.pinned else self.operand(index, value)
         for index, value, register in shape.fixed_outs:
             self.rescue(register)
             self.given[register] = value
@@ -113,10 +114,12 @@ class _Placing:
         registers.emit(Instruction(self.row, tuple(operands), shape.instruction.source, shape.instruction.note))
         registers.busy = frozenset()
         for register, value in self.given.items():
-            registers.clear(register)
+            if register in held:
+                registers.clear(register)
             if registers.alive(value, after):
                 registers.put(register, value)
-        registers.drop_pointers(shape.pointers, after)
+        if shape.pointers:
+            registers.drop_pointers(shape.pointers, after)
 
     def form(self, index: int) -> Row | None:
         """The row that takes memory in place of this operand, if there is one."""
@@ -132,7 +135,7 @@ class _Placing:
         where, wanted = self.registers.where, self.shape.wanted
         for value in self.shape.needs:
             for register in where.get(value, ()):
-                if wanted.get(register, value) == value:
+                if not wanted or wanted.get(register, value) == value:
                     self.pinned[register] = None
                     break
 

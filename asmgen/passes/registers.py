@@ -119,11 +119,12 @@ class Registers:
 
     def alive(self, value: Virtual, position: int) -> bool:
         """Whether the value is needed at `position` or later, see `needed`."""
-        places = self.context.lives.uses.get(value)
-        if places is not None and places[-1] >= position:
-            if self.skip is None or self.uses_from(value, position) != NEVER:
+        lives = self.context.lives
+        last, skip = lives.ends.get(value, -1), self.skip
+        if last >= position:
+            if skip is None or not skip[0] <= last <= skip[1] or self.uses_from(value, position) != NEVER:
                 return True
-        homes = self.context.lives.bases.get(value)
+        homes = lives.bases.get(value)
         if homes is None:
             return False
         if self.pledged.get(value, -1) >= position:
@@ -185,11 +186,10 @@ class Registers:
 
     def soft_from(self, value: Virtual, position: int) -> bool:
         """Whether every use from `position` on can be of memory."""
-        soft = self.context.lives.soft.get(value, {})
-        places = self.context.lives.uses.get(value, [])
-        if value not in self.slots and value in self.context.homes and self.closing(position) < places[-1]:
+        lives = self.context.lives
+        if value not in self.slots and value in self.context.homes and self.closing(position) < lives.last(value):
             return False
-        return all(soft[place] for place in places[bisect_left(places, position) :])
+        return lives.last_hard(value) < position
 
     def cheap(self, value: Virtual, position: int) -> bool:
         """Whether fetching the value again for a use from `position` on costs no more than a move now."""
@@ -226,8 +226,9 @@ class Registers:
 
     def drop_dead(self, values: Iterable[Virtual], position: int) -> None:
         """Forget those that nothing needs from `position` on; pointers to homes are left to `drop_pointers`."""
+        bases = self.context.lives.bases
         for value in values:
-            if value not in self.context.lives.bases and not self.alive(value, position):
+            if value not in bases and not self.alive(value, position):
                 self.forget(value)
 
     def drop_pointers(self, pointers: Iterable[Virtual], position: int) -> None:
@@ -263,7 +264,9 @@ class Registers:
         nothing else claims meanwhile, or the one that is claimed last. None when there is none.
         """
         hints, now = self.hints, self.now
-        chain = hints.chain_of(value)
+        if not hints.claims and not hints.wishes:
+            return next(iter(free), None)
+        chain = hints.chain.get(value, value)
         wanted = hints.wanted(chain, now)
         best, latest = None, -1
         if wanted is not None:
@@ -312,7 +315,7 @@ class Registers:
     def score(self, value: Virtual, since: int) -> float:
         """How well a register can do without the value: the distance to its next use, over what that costs."""
         next_use = self.needed(value, since)
-        loss = 0 if len(self.where[value]) > 1 or next_use == NEVER else self.loss(value, since)
+        loss = 0 if next_use == NEVER or len(self.where[value]) > 1 else self.loss(value, since)
         return float(min(next_use - self.now + 1, 1 << 20) ** self.context.policy.reach / (loss + 1))
 
     def too_few(self) -> AsmgenError:
