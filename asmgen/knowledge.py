@@ -54,6 +54,20 @@ class State(NamedTuple):
     scale: int
 
 
+class Step(NamedTuple):
+    """From a state to what remains of `factor` times it when `multiplier` times a fact is taken away.
+
+    `before` is the state's offset, `scale` what the state after it has.
+    """
+
+    remainder: Poly
+    scale: int
+    multiplier: Poly
+    fact: Poly
+    before: Interval
+    factor: int
+
+
 View = Callable[[Interval], Interval]
 
 
@@ -228,8 +242,9 @@ class Knowledge:
     def _plain(self, terms: Mapping[Monomial, int]) -> Interval:
         """Each term on its own."""
         low = high = 0
+        products = self._products
         for monomial, coefficient in terms.items():
-            least, most = self._products.get(monomial) or self._product(monomial)
+            least, most = products.get(monomial) or self._product(monomial)
             if coefficient > 0:
                 low += coefficient * least
                 high += coefficient * most
@@ -255,7 +270,8 @@ class Knowledge:
             if not floors:
                 break
             newest = max(floors)
-            remainder, offset, scale = self._cancel(state, (newest,), self._definition(newest))
+            step = _cancel(state, (newest,), self._definition(newest))
+            remainder, offset, scale = step.remainder, self._offset(step), step.scale
             self._work[0] -= len(remainder) * (1 + scale.bit_length() // 256)
             best = best.meet(self._quick(remainder).plus(offset).divided(scale))
             if best.empty:
@@ -293,11 +309,13 @@ class Knowledge:
         seen = {core}
         patience = PATIENCE * question.effort
         while queue:
-            for remainder, offset, scale in self._successors(heappop(queue)[3]):
+            for step in self._successors(heappop(queue)[3]):
+                remainder, scale = step.remainder, step.scale
                 rest = remainder.normal.core
                 if rest in seen:
                     continue
                 seen.add(rest)
+                offset = self._offset(step)
                 found = self._quick(remainder).plus(offset).divided(scale)
                 patience -= 1
                 self._work[0] -= len(remainder) * (1 + scale.bit_length() // 256)
@@ -318,7 +336,7 @@ class Knowledge:
                     heappush(queue, (sign * found[side], len(rest), next(order), _reduced(remainder, offset, scale)))
         return best
 
-    def _successors(self, state: State) -> Iterator[tuple[Poly, Interval, int]]:
+    def _successors(self, state: State) -> Iterator[Step]:
         """What remains when one of the largest terms is cancelled, in every way that facts offer."""
         heaviest = sorted(((abs(c) * self._product(m).width, m) for m, c in state.terms.items()), reverse=True)
         pivots = 0
@@ -328,7 +346,7 @@ class Knowledge:
                 for fact in self._facts_with(part):
                     if self._weight(fact) <= abs(fact.terms[part]) * self._product(part).width * HEAVIER:
                         helped = True
-                        yield self._cancel(state, part, fact)
+                        yield _cancel(state, part, fact)
             pivots += helped
             if pivots == PIVOTS or not weight:
                 return
@@ -340,24 +358,13 @@ class Knowledge:
             found = self._weights[fact] = max(abs(c) * self._product(m).width for m, c in fact.terms.items())
         return found
 
-    def _cancel(self, state: State, part: Monomial, fact: Poly) -> tuple[Poly, Interval, int]:
-        """Take a multiple of `fact` away so that its term `part` cancels wherever it divides a term."""
-        cofactor: dict[Monomial, int] = {}
-        for monomial, coefficient in state.terms.items():
-            rest = _without(monomial, part)
-            if rest is not None:
-                cofactor[rest] = coefficient
-        lead = fact.terms[part]
-        common = gcd(lead, *cofactor.values())
-        scale = abs(lead) // common
-        terms = dict(state.terms) if scale == 1 else {m: c * scale for m, c in state.terms.items()}
-        multiplier = Poly({m: c // common if lead > 0 else -c // common for m, c in cofactor.items()})
-        for monomial, coefficient in multiplier.terms.items():
-            add_product(terms, fact.terms, monomial, -coefficient)
-        known = self._known_of(fact)
+    def _offset(self, step: Step) -> Interval:
+        """Where what was taken away lies, all steps together."""
+        known = self._known_of(step.fact)
         assert known is not None
-        offset = state.offset.scaled(scale).plus(self._quick(multiplier).times(known))
-        return Poly(terms), offset, state.scale * scale
+        number = step.multiplier.constant
+        taken = self._quick(step.multiplier).times(known) if number is None else known.scaled(number)
+        return step.before.scaled(step.factor).plus(taken)
 
     # Case analysis.
 
@@ -462,6 +469,22 @@ def lengths(interval: Interval) -> Interval:
     if interval.width <= 2:
         return interval
     return Interval(*(value.bit_length() if value >= 0 else -value.bit_length() for value in interval))
+
+
+def _cancel(state: State, part: Monomial, fact: Poly) -> Step:
+    """Take a multiple of `fact` away so that its term `part` cancels wherever it divides a term."""
+    cofactor: dict[Monomial, int] = {}
+    for monomial, coefficient in state.terms.items():
+        if part[0] in monomial and (rest := _without(monomial, part)) is not None:
+            cofactor[rest] = coefficient
+    lead = fact.terms[part]
+    common = gcd(lead, *cofactor.values())
+    factor = abs(lead) // common
+    terms = dict(state.terms) if factor == 1 else {m: c * factor for m, c in state.terms.items()}
+    multiplier = Poly({m: c // common if lead > 0 else -c // common for m, c in cofactor.items()})
+    for monomial, coefficient in multiplier.terms.items():
+        add_product(terms, fact.terms, monomial, -coefficient)
+    return Step(Poly(terms), state.scale * factor, multiplier, fact, state.offset, factor)
 
 
 def _reduced(remainder: Poly, offset: Interval, scale: int) -> State:
