@@ -17,9 +17,11 @@ Addition chain heuristics (CRYPTO '89).
 from __future__ import annotations
 
 import heapq
+from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations
+from operator import neg
 from typing import NamedTuple
 
 #: What a squaring inside square_n costs when a multiplication costs 1.
@@ -161,6 +163,7 @@ class _Task:
         self.bits = f"{exponent >> self.zeros:b}"
         self.runs = sorted({len(run) for run in self.bits.split("0") if run})
         self.places: dict[int, frozenset[int]] = {}
+        self.standing: list[list[int]] = [[] for _ in self.bits]  #: by place: words that begin there, longest first
         self.next_one = [len(self.bits)] * (len(self.bits) + 1)  #: where the next 1 stands, from each place on
         for at in range(len(self.bits) - 1, -1, -1):
             self.next_one[at] = at if self.bits[at] == "1" else self.next_one[at + 1]
@@ -173,6 +176,8 @@ class _Task:
             while (at := self.bits.find(text, at + 1)) >= 0:
                 found.append(at)
             self.places[word] = frozenset(found)
+            for at in found:
+                insort(self.standing[at], word, key=neg)
         return self.places[word]
 
     def cover(self, words: Iterable[int]) -> list[Term]:
@@ -182,34 +187,34 @@ class _Task:
         """
         key = frozenset(words)
         if key not in self.known:
-            self.known[key] = self._cover([*sorted(key, reverse=True), 1])
+            self.known[key] = self._cover(key | {1})
         return self.known[key]
 
-    def _cover(self, words: Sequence[int]) -> list[Term]:
-        known = [(word, word.bit_length(), self.occurrences(word)) for word in words]
-        tried: dict[int, list[tuple[int, int]]] = {}  #: by place: words, with the next place where one begins
-        pending = [0]
-        while pending:
-            at = pending.pop()
-            if at in tried or at >= len(self.bits):
-                continue
-            tried[at] = []
-            for word, length, places in known:
-                if at in places:
-                    tried[at].append((word, self.next_one[at + length]))
-                    if len(tried[at]) == BREADTH:
-                        break
-            pending += [end for _, end in tried[at]]
-        count: dict[int, tuple[float, int, int]] = {len(self.bits): (0.0, 0, 0)}
-        for at in sorted(tried, reverse=True):
-            saved = 0 if at else SQUARING
-            prices = [(1 + count[end][0] - saved * word.bit_length(), word, end) for word, end in tried[at]]
-            count[at] = min(prices, key=lambda each: (each[0], -each[1]))
+    def _cover(self, words: frozenset[int]) -> list[Term]:
+        for word in words:
+            self.occurrences(word)
+        length, next_one, whole = {word: word.bit_length() for word in words}, self.next_one, len(self.bits)
+        reached = {0}
+        places: list[tuple[int, list[int]]] = []  #: with the words that may begin there, longest first
+        for at in range(whole):
+            if at in reached:
+                tried = [word for word in self.standing[at] if word in words][:BREADTH]
+                reached.update([next_one[at + length[word]] for word in tried])
+                places.append((at, tried))
+        count: dict[int, float] = {whole: 0.0}  #: by place: what is left from there costs
+        taken: dict[int, int] = {}
+        for at, tried in reversed(places):
+            saved, least = 0 if at else SQUARING, float("inf")
+            for word in tried:
+                price = 1 + count[next_one[at + length[word]]] - saved * length[word]
+                if price < least:  # the longest of those that cost as little
+                    least, taken[at] = price, word
+            count[at] = least
         terms, at = [], 0
-        while at < len(self.bits):
-            _, word, end = count[at]
-            terms.append(Term(word, at + word.bit_length()))
-            at = end
+        while at < whole:
+            end = at + length[taken[at]]
+            terms.append(Term(taken[at], end))
+            at = next_one[end]
         return terms
 
     def cost(self, pool: Pool) -> float:
