@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from asmgen.bench import child, command, entrants, openssl, timer
-from asmgen.bench.harness import ARGUMENTS, CONTEXTS, ROW, chain, window
+from asmgen.bench.harness import ARGUMENTS, CONTEXTS, ROW, chain, wide, window
 from asmgen.bench.timer import THROUGHPUT, Routine, Samples, can_run, compiled_core, timed
 from asmgen.cli import main
 from asmgen.diff.lines import lines
@@ -63,6 +63,11 @@ def test_a_window_between_chains_that_disagree_is_left_out() -> None:
     assert child.judged(3000, 100, (-0.75, 0), (0.75, 0)) is None
 
 
+def test_a_window_beside_which_additions_are_slow_is_left_out() -> None:
+    assert child.kept(40.0, 3.9, 4.0) == 40.0
+    assert child.kept(40.0, 2.9, 4.0) is None and child.kept(None, 4.0, 4.0) is None
+
+
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_everybody_takes_a_turn_in_each_round(count: int) -> None:
     order = child.turns(count, 6)
@@ -89,6 +94,12 @@ def test_windows_are_code_that_calls_the_routine_so_often(context: Any) -> None:
 def test_the_chain_is_additions_that_wait_for_each_other() -> None:
     texts = [line.text for line in lines("amd64", chain(), 0, len(chain()))]
     assert sum(bool(re.match(r"addq?\s+%rcx, %rax", text)) for text in texts) == child.BLOCK
+
+
+def test_the_wide_chain_is_as_many_that_do_not() -> None:
+    texts = [line.text for line in lines("amd64", wide(), 0, len(wide())) if line.text.startswith("add")]
+    assert len(texts) == child.BLOCK and len(set(texts[:8])) == 8
+    assert all(re.fullmatch(r"addq?\s+%rcx, %r(?!cx)\w+", text) for text in texts)
 
 
 def test_contexts_differ_and_keep_routines_aligned() -> None:
@@ -270,14 +281,15 @@ def test_what_is_disturbed_is_timed_again_and_the_calmest_is_kept() -> None:
     names = [entry.routine.name for entry in field.entries]
     turns = []
 
-    def measure() -> Samples:
+    def measure(best: float) -> Samples:
+        assert best == (4.0 if turns else 0.0)
         slow = 1.0 + 0.1 * (5 - len(turns))  # how much longer most windows take
         turns.append(slow)
-        return Samples({(name, THROUGHPUT): [[10.0] * 5 + [10.0 * slow] * 15] * 12 for name in names})
+        return Samples({(name, THROUGHPUT): [[10.0] * 5 + [10.0 * slow] * 15] * 12 for name in names}, rate=4.0)
 
-    made = command.calmest(field, measure)
+    made = command.calmest(field, measure, pause=0)
     assert len(turns) == command.ATTEMPTS == 5 and made.stretch == pytest.approx(0.1) and not made.quiet
-    made = command.calmest(field, measure)
+    made = command.calmest(field, measure, best=4.0, pause=0)
     assert len(turns) == 6 and made.quiet
 
 

@@ -108,7 +108,7 @@ def test_the_part_left_out() -> None:
 # What is shown.
 
 
-def example(twice: float = 0.001, stretch: float = 0.01) -> Result:
+def example(twice: float = 0.001, stretch: float = 0.01, rate: float = 3.97) -> Result:
     rng = random.Random(SEED)
     ours, theirs = made(rng, 40), made(rng, 50)
     figures = [figure(each) for each in (ours, theirs)]
@@ -117,7 +117,7 @@ def example(twice: float = 0.001, stretch: float = 0.01) -> Result:
     rows = (Row("asmgen", "ours", (), {"latency": figures[0]}, {}),
             Row("gcc 12 -O2", "compiled", ("gcc 12 -O3",), {"latency": figures[1]}, {"latency": compared}))  # fmt: skip
     lost = (("x.o:<f>", "it is gone"),)
-    return Result("field.mul", "call", ("latency",), rows, {"latency": twice}, stretch, 0.1, lost, 0, True)
+    return Result("field.mul", "call", ("latency",), rows, {"latency": twice}, stretch, 0.1, lost, 0, True, rate)
 
 
 def printed(*what: object) -> str:
@@ -147,6 +147,7 @@ def test_remarks_tell_of_noise_and_of_what_is_not_there() -> None:
     for noisy in (example(0.05), example(stretch=0.05)):
         assert list(text.remarks(noisy))[1][0].startswith("too noisy here now"), "and it is said"
         assert not noisy.quiet and as_json(noisy)["quiet"] is False
+    assert "at 2.86 a cycle" in list(text.remarks(example(rate=2.86)))[1][0] and not example(rate=2.86).quiet
 
 
 def test_json_and_summary() -> None:

@@ -19,6 +19,8 @@ from typing import Any
 
 #: Additions in a block of the chain, and blocks in its short and long runs.
 BLOCK, FEW, MANY = 512, 4, 20
+#: Blocks of additions that do not wait for each other, and which part of their best rate a core of one's own reaches.
+FIT, OWN = 16, 0.95
 #: How far the chains before and after a good window may disagree.
 AGREE = 0.01
 #: A window has about so many cycles, and at least so many loops.
@@ -39,6 +41,15 @@ class Window(ctypes.Structure):
     ]  # fmt: skip
 
 
+class Chains(ctypes.Structure):
+    """As in core.c."""
+
+    _fields_ = [
+        ("chain", ctypes.c_void_p), ("wide", ctypes.c_void_p), ("block", ctypes.c_double), ("few", ctypes.c_uint64),
+        ("many", ctypes.c_uint64), ("fit", ctypes.c_uint64),
+    ]  # fmt: skip
+
+
 def unit(fast: float, slow: float, few: int = FEW, many: int = MANY, block: int = BLOCK) -> tuple[float, float]:
     """Time stamps a cycle, and those of an empty window, from the stamps of a short and a long chain."""
     stamps = (slow - fast) / ((many - few) * block)
@@ -55,6 +66,11 @@ def judged(
     return (stamps - max(0.0, min(before[1], after[1]))) / mean / calls
 
 
+def kept(cycles: float | None, rate: float, best: float) -> float | None:
+    """None for a window beside which additions were slow: a twin of the core took part of it."""
+    return cycles if rate >= OWN * best else None
+
+
 def main() -> None:
     job = json.load(sys.stdin)
     core = pin()
@@ -62,8 +78,8 @@ def main() -> None:
     data = Data(job["data"])
     timer = Timer(arena, data, job)
     failed = {name: said for name, said in ((name, timer.tried(name)) for name in timer.routines) if said}
-    samples = timer.samples(failed)
-    made = {"core": core, "c": timer.core is not None, "failed": failed, "samples": samples}
+    samples, rate = timer.samples(failed)
+    made = {"core": core, "c": timer.core is not None, "failed": failed, "samples": samples, "rate": rate}
     Path(sys.argv[1]).write_text(json.dumps(made))
 
 
@@ -130,9 +146,9 @@ class Timer:
 
     def __init__(self, arena: Arena, data: Data, job: dict[str, Any]) -> None:
         self.arena, self.data, self.rounds = arena, data, job["rounds"]
-        self.patience = job["patience"]
+        self.patience, self.best = job["patience"], job["best"]
         self.layouts = job["layouts"]
-        self.chain = arena.base + job["chain"]
+        self.chain, self.wide = arena.base + job["chain"], arena.base + job["wide"]
         self.routines = list(dict.fromkeys(window["routine"] for layout in self.layouts for window in layout))
         self.core = ctypes.CDLL(job["core"]) if job["core"] else None
         self._entries: dict[int, Any] = {}
@@ -155,8 +171,14 @@ class Timer:
 
     def unit(self) -> tuple[float, float]:
         """As in core.c."""
-        fast, slow = (min(self.took(self.chain, 0, loops) for _ in range(2)) for loops in (FEW, MANY))
-        return unit(fast, slow)
+        return unit(self._quickest(self.chain, FEW), self._quickest(self.chain, MANY))
+
+    def rate(self, now: tuple[float, float]) -> float:
+        """As in core.c."""
+        return FIT * BLOCK * now[0] / (self._quickest(self.wide, FIT) - max(0.0, now[1]))
+
+    def _quickest(self, run: int, loops: int) -> int:
+        return min(self.took(run, 0, loops) for _ in range(2))
 
     def tried(self, routine: str) -> str:
         """How calling it in a process of its own went wrong; empty when it did not."""
@@ -178,25 +200,28 @@ class Timer:
         return f"crashed: {reasons.get(signal.Signals(-status), signal.Signals(-status).name)}" if status < 0 else (
             f"ended the process with {status}")  # fmt: skip
 
-    def samples(self, failed: dict[str, str]) -> list[list[list[float | None]]]:
+    def samples(self, failed: dict[str, str]) -> tuple[list[list[list[float | None]]], float]:
         """For each layout and window of it, cycles a call in each round; None where a window was disturbed or is of a
-        routine that fails.
+        routine that fails. And the best rate of additions.
 
         Layouts take turns, too, a few rounds each: what goes on elsewhere for a while is then not in one of them alone.
         """
         live = [[each for each in layout if each["routine"] not in failed] for layout in self.layouts]
         ready = [[self._measured(each) for each in layout] for layout in live]
-        found: list[list[list[float | None]]] = [[[] for _ in layout] for layout in live]
+        found: list[list[list[tuple[float | None, float]]]] = [[[] for _ in layout] for layout in live]
         for start in range(0, self.rounds, STRETCH):
             rounds = min(STRETCH, self.rounds - start)
             for windows, here in zip(ready, found, strict=True):
                 order = turns(len(windows), rounds)
-                for index, cycles in zip(order, self._run([one for one, _ in windows], order), strict=True):
-                    here[index].append(cycles)
+                for index, sample in zip(order, self._run([one for one, _ in windows], order), strict=True):
+                    here[index].append(sample)
+        rates = sorted(rate for here in found for samples in here for _, rate in samples)
+        usual = rates[len(rates) * 19 // 20] if rates else 0.0  # not the very best, which is a slip of the clock
+        best = max(usual, self.best)
         missing: list[float | None] = [None] * self.rounds
-        columns = [iter(here) for here in found]
+        columns = [iter([[kept(*each, best) for each in samples] for samples in here]) for here in found]
         return [[missing if each["routine"] in failed else next(column) for each in layout]
-                for layout, column in zip(self.layouts, columns, strict=True)]  # fmt: skip
+                for layout, column in zip(self.layouts, columns, strict=True)], usual  # fmt: skip
 
     def _measured(self, window: dict[str, Any]) -> tuple[Window, Any]:
         """The window with as many loops as it takes."""
@@ -206,24 +231,27 @@ class Timer:
         one.warm = max(1, one.loops // 8)
         return one, table
 
-    def _run(self, windows: Sequence[Window], order: Sequence[int]) -> list[float | None]:
+    def _run(self, windows: Sequence[Window], order: Sequence[int]) -> list[tuple[float | None, float]]:
+        """Cycles a call and the rate of additions beside it, for each turn."""
         if self.core is not None:
-            cycles = (ctypes.c_double * len(order))()
-            number, real = ctypes.c_uint64, ctypes.c_double
+            cycles, rates = ((ctypes.c_double * len(order))() for _ in range(2))
+            chains = Chains(self.chain, self.wide, BLOCK, FEW, MANY, FIT)
             self.core.measure(
-                (Window * len(windows))(*windows), (ctypes.c_uint32 * len(order))(*order), number(len(order)),
-                ctypes.c_void_p(self.chain), real(BLOCK), number(FEW), number(MANY), real(AGREE), cycles,
+                (Window * len(windows))(*windows), (ctypes.c_uint32 * len(order))(*order), ctypes.c_uint64(len(order)),
+                ctypes.byref(chains), ctypes.c_double(AGREE), cycles, rates,
             )  # fmt: skip
-            return [None if each != each else round(each, 3) for each in cycles]
+            return [(None if one != one else round(one, 3), rate) for one, rate in zip(cycles, rates, strict=True)]
         found = []
         before = self.unit()
+        beside = self.rate(before)
         for index in order:
             one = windows[index]
             self.took(one.run, one.table, one.warm)
             stamps = self.took(one.run, one.table, one.loops)
             after = self.unit()
-            found.append(judged(stamps, one.loops * one.calls, before, after))
-            before = after
+            rate = self.rate(after)
+            found.append((judged(stamps, one.loops * one.calls, before, after), min(beside, rate)))
+            before, beside = after, rate
         return found
 
 

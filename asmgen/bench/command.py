@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -69,7 +70,7 @@ def run(
     modeled: list[Modelled] = []
     groups = list(by_script(functions))
     for group in groups if "amd64" in live else ():
-        for one in _timed(group, how):
+        for one in _timed(group, how, results):
             results.append(one)
             if not as_json and html is None:
                 _show(console, one)
@@ -101,27 +102,39 @@ def _modelled(how: How, target: str, group: Sequence[Function]) -> list[Modelled
     return list(modelled(group, how.wishes, how.cores, target))
 
 
-def _timed(group: Sequence[Function], how: How) -> Iterator[Result]:
+def _timed(group: Sequence[Function], how: How, done: Sequence[Result]) -> Iterator[Result]:
+    """`done` are those of the run so far."""
     for field in fields(group, how.wishes):
         routines = [entry.routine for entry in field.entries]
-        yield calmest(field, partial(timed, routines, how.rounds, python=how.python))
+        measure = partial(timed, routines, how.rounds, python=how.python)
+        yield calmest(field, measure, max((one.rate for one in done), default=0.0))
 
 
-def calmest(field: Field, measure: Callable[[], Samples]) -> Result:
-    """The first of some measurements that was not disturbed, else the one that was least: never a mixture."""
-    best: Result | None = None
-    for _ in range(ATTEMPTS if field.entries else 1):
-        made = result.result(field, measure() if field.entries else Samples({}))
-        if best is None or _unrest(made) < _unrest(best):
-            best = made
-        if best.quiet:
+def calmest(field: Field, measure: Callable[..., Samples], best: float = 0.0, pause: float = 0.3) -> Result:
+    """The first of some measurements that was not disturbed, else the one that was least: never a mixture.
+
+    Each is told how many additions a cycle there were at `best` so far. The pauses between them grow, in seconds.
+    """
+    kept: Result | None = None
+    for attempt in range(ATTEMPTS if field.entries else 1):
+        time.sleep(pause * attempt)
+        samples = measure(best=best) if field.entries else Samples({})
+        best = max(best, samples.rate)
+        made = result.result(field, samples)
+        if kept is None or _unrest(made) < _unrest(kept):
+            kept = made
+        if kept.quiet:
             break
-    assert best is not None
-    return best
+    assert kept is not None
+    return kept
 
 
-def _unrest(made: Result) -> float:
-    return max(1.0 if each is None else each for each in (made.stretch, *made.twice.values()))
+def _unrest(made: Result) -> tuple[int, float, float]:
+    """Less is better: figures that are missing, how slow additions were, and then how far windows were stretched and
+    what the same routine twice differed by."""
+    missing = sum(mode not in row.figures for row in made.rows for mode in made.modes)
+    known = [made.stretch, *made.twice.values()]
+    return missing, -round(made.rate, 1), max(1.0 if each is None else each for each in known)
 
 
 def _show(console: Console, one: Result) -> None:

@@ -5,6 +5,7 @@ Each takes (table, loops, stamps). The table has a row a call: its arguments, th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from asmgen.bench.child import BLOCK
@@ -81,8 +82,20 @@ def window(start: int, routine: int, arguments: int, context: Context) -> bytes:
 def chain() -> bytes:
     """A window of dependent additions, BLOCK a loop: one cycle each. Of a register, for some cores add small constants
     without any time."""
-    body = b"\x48\x01\xc8" * BLOCK  # add rax, rcx
-    code = _ENTER + _FIRST + body + b"\x49\xff\xcc\x0f\x85"
+    return _additions([b"\x48\x01\xc8"])  # add rax, rcx
+
+
+def wide() -> bytes:
+    """A window of as many additions, of which eight at a time do not wait for each other."""
+    return _additions([prefix + b"\x01" + bytes((0xC8 | number,)) for prefix, some in _WIDE for number in some])
+
+
+#: rax, rdx, rsi, rdi, then r8 to r11.
+_WIDE = ((b"\x48", (0, 2, 6, 7)), (b"\x49", (0, 1, 2, 3)))
+
+
+def _additions(some: Sequence[bytes]) -> bytes:
+    code = _ENTER + _FIRST + b"".join(some) * (BLOCK // len(some)) + b"\x49\xff\xcc\x0f\x85"
     return code + _distance(len(code) + 4, len(_ENTER) + len(_FIRST)) + _SECOND + _LEAVE
 
 

@@ -46,12 +46,18 @@ class Result:
     failed: tuple[tuple[str, str], ...]
     core: int
     compiled: bool
+    rate: float = 0.0  #: additions a cycle at best that do not wait for each other
+
+    @property
+    def alone(self) -> bool:
+        """Whether the core was ours for a part of the time: it then does a whole number of additions a cycle."""
+        return self.rate > 1 and abs(self.rate - round(self.rate)) <= stats.WHOLE
 
     @property
     def quiet(self) -> bool:
-        """Whether the same routine twice ties in every mode, and windows take the time that they need."""
+        """Whether the core was ours, the same routine twice ties in every mode, and windows take what they need."""
         ties = all(each is not None and each <= stats.TIE for each in self.twice.values())
-        return ties and self.stretch is not None and self.stretch <= stats.STRETCH
+        return self.alone and ties and self.stretch is not None and self.stretch <= stats.STRETCH
 
     def best(self, mode: str) -> Row | None:
         """The other one that takes the fewest cycles."""
@@ -84,7 +90,7 @@ def result(field: Field, samples: Samples) -> Result:
     return Result(
         f"{signature.script}.{signature.kernel}", unit(signature)[1], modes, tuple(rows), twice, stretch,
         stats.disturbed(list(cycles.values())), (*field.failed, *samples.failed.items()), samples.core,
-        samples.compiled,
+        samples.compiled, samples.rate,
     )  # fmt: skip
 
 
@@ -96,7 +102,7 @@ def as_json(made: Result) -> dict[str, Any]:
         "windows_left_out": round(made.disturbed, 4),
         "routines": [_row(row) for row in made.rows],
         "failed": [{"name": name, "reason": reason} for name, reason in made.failed],
-        "core": made.core, "timer": "C" if made.compiled else "Python",
+        "additions_a_cycle": round(made.rate, 3), "core": made.core, "timer": "C" if made.compiled else "Python",
     }  # fmt: skip
 
 

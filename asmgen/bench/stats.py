@@ -23,6 +23,8 @@ Contexts = Sequence[Sequence[float | None]]
 TIE = 0.01
 #: By how much windows may be stretched there.
 STRETCH = 0.03
+#: How far from a whole number the additions of a cycle may be.
+WHOLE = 0.12
 CONFIDENCE = 0.95
 #: Rounds of a context that must be good; and contexts, fewer than which give no interval of that confidence.
 ROUNDS, CONTEXTS = 5, 6

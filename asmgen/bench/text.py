@@ -57,6 +57,11 @@ def remarks(made: Result) -> Iterator[tuple[str, str]]:
     if made.twice:
         stretched = "" if made.stretch is None else f"; windows stretched by {made.stretch:.1%}"
         yield f"the same routine twice: {twice}{stretched}, left out: {made.disturbed:.0%}", "dim"
+    if made.twice and not made.alone:
+        yield (
+            f"additions ran at {made.rate:.2f} a cycle, which is no whole number: something else had a part of this "
+            "core all the time", "yellow",
+        )  # fmt: skip
     if made.twice and not made.quiet:
         yield (
             f"too noisy here now, so intervals are widened: a routine has to tie with itself within {stats.TIE:.0%}, "

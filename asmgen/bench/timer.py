@@ -19,7 +19,7 @@ from typing import Any
 
 from asmgen import tools
 from asmgen.bench import child
-from asmgen.bench.harness import ARGUMENTS, CONTEXTS, Context, chain, window
+from asmgen.bench.harness import ARGUMENTS, CONTEXTS, Context, chain, wide, window
 from asmgen.cache import cached
 from asmgen.diff.body import Body
 from asmgen.diff.thunk import Argument
@@ -60,13 +60,14 @@ class Samples:
     """Cycles a unit, None where a window was disturbed: `cycles[routine, mode]` has a list of rounds for each context.
 
     `failed` says of routines why they could not be timed; `core` is the number of the CPU's core, `compiled` whether
-    the C core ran.
+    the C core ran, `rate` how many additions a cycle there were at best.
     """
 
     cycles: Mapping[tuple[str, str], list[list[float | None]]]
     failed: Mapping[str, str] = field(default_factory=dict)
     core: int = -1
     compiled: bool = False
+    rate: float = 0.0
 
 
 def can_run(target: str, features: Collection[str]) -> str:
@@ -118,14 +119,15 @@ def compiled_core() -> bytes | None:
 
 def timed(
     routines: Sequence[Routine], rounds: int, *, contexts: Sequence[Context] = CONTEXTS, python: bool = False,
-    seconds: int = 300, patience: int = 5,
+    seconds: int = 300, patience: int = 5, best: float = 0.0,
 ) -> Samples:  # fmt: skip
     """Time routines that this machine can run, all in one process; `python` leaves the C core out. All of it may take
-    so many `seconds`, the first calls of a routine `patience` of them.
+    so many `seconds`, the first calls of a routine `patience` of them. `best` is the `rate` of another run here:
+    windows beside which additions are slower than that, or than at best in this one, are left out.
 
     Raises AsmgenError when nothing comes of it.
     """
-    job = {**_job(routines, rounds, contexts), "patience": patience}
+    job = {**_job(routines, rounds, contexts), "patience": patience, "best": best}
     core = None if python else compiled_core()
     with tempfile.TemporaryDirectory(prefix="asmgen-") as scratch:
         here = Path(scratch)
@@ -148,12 +150,14 @@ def timed(
             if each["routine"] not in found["failed"]:
                 scaled = [None if one is None else one / units[each["routine"]] for one in rounds_of]
                 cycles.setdefault((each["routine"], each["mode"]), []).append(scaled)
-    return Samples(cycles, found["failed"], found["core"], found["c"])
+    return Samples(cycles, found["failed"], found["core"], found["c"], found["rate"])
 
 
 def _job(routines: Sequence[Routine], rounds: int, contexts: Sequence[Context]) -> dict[str, Any]:
     """What the child is told: code with everything in its place, data, and windows by context."""
     code, data = bytearray(chain()), bytearray()
+    beside = len(code)
+    code += wide()
     fixups: list[tuple[int, int]] = []
     layouts = []
     for context in contexts:
@@ -174,8 +178,10 @@ def _job(routines: Sequence[Routine], rounds: int, contexts: Sequence[Context]) 
                 })  # fmt: skip
                 code += window(len(code), start + routine.entry, len(routine.arguments), context)
         layouts.append(layout)
-    return {"code": code.hex(), "fixups": fixups, "chain": 0, "data": [(0, data.hex())], "rounds": rounds,
-            "layouts": layouts}  # fmt: skip
+    return {
+        "code": code.hex(), "fixups": fixups, "chain": 0, "wide": beside, "data": [(0, data.hex())], "rounds": rounds,
+        "layouts": layouts,
+    }  # fmt: skip
 
 
 def _rows(routine: Routine, mode: str, context: Context, data: bytearray) -> list[list[tuple[str, int]]]:
