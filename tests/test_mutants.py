@@ -192,11 +192,6 @@ EXCUSES = (
         "a carry that passes through two words does so only if both are all ones, in either order",
     ),
     Excuse(
-        "order swapped",
-        r"adc (x\d+), \1, (?!\1\b)\w+ comes after sub \1, \1, (?!\1\b).*",
-        "a sum and a difference of one word: they commute, and the difference leaves the carry alone",
-    ),
-    Excuse(
         "number changed",
         r"and (x\d+), \1, #0x7ffffffffffff is now and \1, \1, #0x7fffffffffffe",
         "the lowest limb of a result that is even",
