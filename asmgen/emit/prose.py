@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cache
 
 from asmgen.contracts import Bytes, Element, Parameter, Signature, Table, elements
 from asmgen.emit.names import c_name
@@ -92,6 +93,7 @@ def prototype(signature: Signature, prefix: str = "") -> str:
     return f"{returned} {prefix}{signature.symbol}({', '.join(parameters) or 'void'})"
 
 
+@cache
 def mathematics(signature: Signature) -> str:
     """What the kernel computes in one line: the formula of a well-known name, else the docstring's first line."""
     kinds = tuple(each.contract.kind for each in signature.inputs)
@@ -176,7 +178,8 @@ def promises(signatures: Sequence[Signature]) -> list[str]:
     return lines
 
 
-def contract(signature: Signature) -> list[str]:
+@cache  # files of all targets say it
+def contract(signature: Signature) -> tuple[str, ...]:
     """Mathematics, the rest of the docstring, and bounds: what stands over each function."""
     formula = mathematics(signature)
     doc = [line.strip() for line in signature.doc.strip().splitlines()]
@@ -184,20 +187,21 @@ def contract(signature: Signature) -> list[str]:
         doc = doc[1:]
     lines = [formula] if formula else []
     lines += [line for line in doc if line]
-    return [*lines, *bounds(signature)]
+    return (*lines, *bounds(signature))
 
 
 def comment(lines: Sequence[str], *, width: int = 110) -> str:
     """A C block comment of these paragraphs; a line that starts with blanks is kept as it is."""
-    wrapped = [piece for line in lines for piece in _wrapped(harmless(line), width)]
+    wrapped = [piece for line in lines for piece in _wrapped(line, width)]
     return "/* " + "\n".join([wrapped[0], *((" * " + line).rstrip() for line in wrapped[1:])]) + "\n */\n"
 
 
-def _wrapped(line: str, width: int) -> Iterator[str]:
+@cache
+def _wrapped(text: str, width: int) -> tuple[str, ...]:
+    line = harmless(text)
     if line.startswith(" ") or not line:
-        yield line
-    else:
-        yield from textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
+        return (line,)
+    return tuple(textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False))
 
 
 def harmless(text: str) -> str:
