@@ -57,6 +57,11 @@ def keep(key: Sequence[object], made: object, *, script: str | None = None) -> N
             _write(place, made)
 
 
+def kept() -> bool:
+    """Whether what is made here is there for other processes."""
+    return _folder() is not None
+
+
 def script_version(path: Path) -> str:
     """What tells a script from others and from itself at other times, those beside it included: any may import any."""
     return _hash(sorted(path.parent.glob("*.py")), str(path))

@@ -9,14 +9,17 @@ from rich.progress import Progress
 
 from asmgen import peachpy_encoder
 from asmgen.assemblers import Unit, agreed
+from asmgen.cache import kept
 from asmgen.emit import gnu
 from asmgen.emit.origin import Origin
 from asmgen.function import Function
-from asmgen.link import link, routines
-from asmgen.passes import Options
+from asmgen.kernel import Kernel
+from asmgen.link import closure, link, routines
+from asmgen.passes import Options, compile_kernel
 from asmgen.routine import Code
 from asmgen.scripts import find, selector
 from asmgen.table import console as wide_console
+from asmgen.work import each
 from emulate.compare import Result
 from emulate.report import Job, failure_lines, run_tests, table
 
@@ -32,6 +35,19 @@ def job(kernel: Function, options: Options, notes: dict[str, None] | None = None
     machine_code = link(codes, made.code).code
     features = frozenset[str]().union(*(code.features for code in codes))
     return Job(kernel, options.target, machine_code, features=features, stack=codes[0].stack, command=command)
+
+
+def prepare(functions: Sequence[Function], options: Sequence[Options]) -> None:
+    """Compile the kernels that the functions need side by side, for `job` to find them; not where nothing is kept."""
+    kernels = [function for function in closure(functions) if isinstance(function, Kernel)]
+    if kept() and len(kernels) > 1:
+        for _ in each(lambda kernel: _compile(kernel, options), kernels):
+            pass
+
+
+def _compile(kernel: Kernel, options: Sequence[Options]) -> None:
+    for option in options:
+        compile_kernel(kernel, option)
 
 
 def _unit(codes: Sequence[Code]) -> Unit:
@@ -54,7 +70,9 @@ def run(
     """Test the kernels that the selectors name, on targets that have the feature set; the exit code, 0 when all are
     right."""
     notes: dict[str, None] = {}
-    jobs = [job(kernel, Options(target, features), notes) for kernel in find(selectors) for target in targets]
+    functions = find(selectors)
+    prepare(functions, [Options(target, features) for target in targets])
+    jobs = [job(kernel, Options(target, features), notes) for kernel in functions for target in targets]
     console = wide_console()
     for note in notes:
         console.print(note, highlight=False, markup=False, soft_wrap=True)
