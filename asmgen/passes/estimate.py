@@ -15,13 +15,14 @@ def cycles(code: Code, core: Core) -> int:
     for item in code.items:
         if not isinstance(item, Instruction):
             continue
-        names = [register.name for register in item.read] + sorted(item.row.reads)
-        start = max([cycle, *(ready.get(name, 0) for name in names)])
+        start = cycle
+        for name in (*[register.name for register in item.read], *item.row.reads):
+            start = max(start, ready.get(name, 0))
         if start > cycle:
             cycle, issued = start, 0
         done = cycle + core.latency.get(item.row.cost, 1)
         last = max(last, done)
-        for name in (*(register.name for register in item.written), *item.row.flags_touched):
+        for name in (*[register.name for register in item.written], *item.row.flags_touched):
             ready[name] = done
         issued += 1
         if issued == core.issue_width:

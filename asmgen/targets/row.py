@@ -161,7 +161,7 @@ class Row:
     memory_form: tuple[tuple[int, str], ...] = ()  #: (operand index, row to use when that operand is memory)
     commutes: tuple[int, int] | None = None  #: two operand indices that may be swapped
 
-    @property
+    @cached_property
     def flags_touched(self) -> frozenset[str]:
         """Flags whose old value is gone afterwards."""
         return self.writes | self.destroys
