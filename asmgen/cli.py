@@ -402,7 +402,7 @@ def chain(what: str | None) -> None:
 @click.option("--since", default="", metavar="REV", help="Our file in out/ at a git revision.")
 @click.option("--core", "cores", multiple=True, metavar="NAME", help="A core to model; repeatable.")
 @click.option("--measure", is_flag=True, help="Time what this machine's CPU can run, too.")
-@click.option("--vectors", type=click.IntRange(1), help="Inputs to compare on: 2048, in a summary 256.")
+@click.option("--vectors", type=click.IntRange(1), help="Inputs to compare on: 2048, in a summary 128.")
 @click.option("--seed", default=1, show_default=True, type=int, help="Same seed, same inputs.")
 @click.option("--summary", is_flag=True, help="One table, without listings.")
 @click.option("--json", "as_json", is_flag=True, help="All of it for programs.")
@@ -426,7 +426,7 @@ def diff(
     if html and (summary or as_json):
         raise UsageError(f"--html does not go with {'--summary' if summary else '--json'}", hint="two commands")
     wishes = command.Wishes(compilers, flags, against, since, layout, features)
-    how = command.How(wishes, vectors or (256 if summary else 2048), seed, cores, measure=measure)
+    how = command.How(wishes, vectors or (128 if summary else 2048), seed, cores, measure=measure)
     targets = targets_of(target, features)
     sys.exit(command.run(selectors, targets, how, html=html, as_text=not as_json, summary=summary))
 

@@ -6,7 +6,7 @@ Where one of our rows describes an instruction the row says so; for others (vect
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -135,8 +135,28 @@ def _encoded(reading: tuple[Row, tuple[Any, ...]]) -> bytes:
         return b""
 
 
+_anywhere: dict[tuple[str, bytes], Line] = {}
+"""Instructions whose line is the same at every place but for its offset."""
+
+
 def _line(target: str, read: Any) -> Line:
     code = bytes(read.bytes)
+    known = _anywhere.get((target, code))
+    if known is not None:
+        return replace(known, offset=read.address)
+    made = _described(target, read, code)
+    if not _tells_place(made):
+        _anywhere[target, code] = made
+    return made
+
+
+def _tells_place(line: Line) -> bool:
+    """Whether it goes somewhere, or its text holds an address that is reckoned from its own."""
+    literal = line.mnemonic.startswith(("ld", "prfm")) and "[" not in line.text
+    return line.control is not None or line.mnemonic.startswith("adr") or "rip" in line.text or literal
+
+
+def _described(target: str, read: Any, code: bytes) -> Line:
     mnemonic, operands = _text(target, code, read.address)
     reading = _reading(target, read)
     if reading is None:

@@ -19,7 +19,7 @@ from asmgen.errors import AsmgenError, UsageError
 from asmgen.function import Function
 from asmgen.program import Program
 from asmgen.scripts import find, shipped
-from asmgen.work import each
+from asmgen.work import cores, each
 
 #: Cores that summaries are modelled on unless others are asked for.
 CORES = ("znver3", "neoverse-n1")
@@ -55,7 +55,8 @@ def summarize(selectors: Sequence[str], targets: Sequence[str], how: How) -> lis
     found, failed = _found(selectors)
     jobs = [(tuple(group), target) for group in by_script(found) for target in targets]
     order = sorted(range(len(jobs)), key=lambda index: (-_weight(jobs[index]), index))  # the longest first
-    made = dict(zip(order, each(partial(_job, how), [jobs[index] for index in order]), strict=True))
+    sorted_jobs = [jobs[index] for index in order]
+    made = dict(zip(order, each(partial(_job, how), sorted_jobs, cores() + 1), strict=True))  # one waits for llvm-mca
     return [entry for index in range(len(jobs)) for entry in made[index]] + failed
 
 
