@@ -17,9 +17,10 @@ from compilers import apple, compiler, must, runner
 
 from asmgen import build as building
 from asmgen import elf, scripts
-from asmgen.build import build, check, units, write
+from asmgen.build import build, check, units
 from asmgen.contracts import Bytes, Element, Table
 from asmgen.errors import AsmgenError, UsageError
+from asmgen.files import write
 from asmgen.function import Function
 from asmgen.kernel import Kernel
 from asmgen.passes import FEATURES, Options, compile_kernel

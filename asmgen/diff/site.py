@@ -13,7 +13,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from asmgen.build import write
 from asmgen.diff import charts
 from asmgen.diff.comparison import Side
 from asmgen.diff.figures import Figures
@@ -22,6 +21,7 @@ from asmgen.diff.page import CLASSES, case_context, environment
 from asmgen.diff.sources import Source, sources
 from asmgen.emit.prose import about_field, contract, fields_of, prototype
 from asmgen.errors import AsmgenError
+from asmgen.files import write
 from asmgen.function import Function
 from asmgen.passes import Options, compile_kernel
 from asmgen.routine import Code
