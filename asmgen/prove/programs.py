@@ -7,7 +7,7 @@ results. What was called on what is thus read off the bytes. That it makes what 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -15,19 +15,16 @@ from asmgen.bounds import Poly
 from asmgen.contracts import Bytes, Contract, Element, Table
 from asmgen.meanings import square_n
 from asmgen.prove import goal
+from asmgen.prove.attempt import Attempt
 from asmgen.prove.calls import Called
 from asmgen.prove.entry import Entry, enter
 from asmgen.prove.powers import Case, NeedsParity, NeedsUnknowns, Residue
 from asmgen.prove.residues import NotPolynomial
 from asmgen.prove.routine import Described
-from asmgen.prove.run import Path, Runner, Stuck
+from asmgen.prove.run import Path, Stuck
 from asmgen.prove.taint import leaks
 from asmgen.steps import unmet
-from asmgen.targets.conventions import Convention
 from emulate.aliasing import Mode, modes
-
-#: Cases of one program.
-MANY = 20_000
 
 
 @dataclass(frozen=True)
@@ -57,19 +54,10 @@ class Graph:
     results: tuple[Node, ...]
 
 
-@dataclass
-class Composition:
-    """A program under proof; `argument` grows as its parts are shown."""
+class Composition(Attempt):
+    """A program under proof."""
 
-    kernel: Described
-    runner: Runner
-    convention: Convention
-    constant_time: bool = True
-    argument: list[str] = field(default_factory=list)
-    runs: int = 0
-    cases: int = 0
-    prime: bool = False
-    constants: bytes = b""
+    most_cases = 20_000
 
     def everything(self) -> None:
         """All ways to share buffers, or Stuck."""
@@ -105,9 +93,7 @@ class Composition:
             pending = [Case(self.kernel.modulus)]
             while pending:
                 case = pending.pop()
-                self.cases += 1
-                if self.cases > MANY:
-                    raise Stuck(f"the meaning has more than {MANY} cases", path.done[-1])
+                self.next_case(path.done[-1])
                 try:
                     self._holds(graph, case, names, dict(zip(bits, values, strict=True)), path)
                 except NeedsParity as needs:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +14,7 @@ from asmgen.meanings import MEANINGS, square_n
 from asmgen.promises import size
 from asmgen.prove import bits, goal
 from asmgen.prove.answers import NotProved, Place, Proved, place_of
+from asmgen.prove.attempt import Attempt
 from asmgen.prove.cells import Form
 from asmgen.prove.decode import Unknown, decode
 from asmgen.prove.domain import Rejected
@@ -24,10 +24,9 @@ from asmgen.prove.goal import Open
 from asmgen.prove.loops import Invariant, held, induction
 from asmgen.prove.programs import Composition
 from asmgen.prove.residues import Context, EvenOf, NeedsCase, NotPolynomial, Symbolic, Wanted, results
-from asmgen.prove.routine import Described, Routine
+from asmgen.prove.routine import Routine
 from asmgen.prove.run import OutOfTime, Path, Runner, Stuck
 from asmgen.prove.taint import leaks
-from asmgen.targets.conventions import Convention
 from emulate.aliasing import Mode, modes
 
 #: Seconds of the processor for one routine.
@@ -38,23 +37,11 @@ _ABSOLUTE = MEANINGS["absolute"][0].function
 #: Bits that may be decided one after the other.
 DEEP = 6
 
-#: Cases that a meaning may have.
-MANY = 200
 
+class Proof(Attempt):
+    """A routine that is followed to its end."""
 
-@dataclass
-class Proof:
-    """One routine under proof; `argument` grows as its parts are shown."""
-
-    kernel: Described
-    runner: Runner
-    convention: Convention
-    constant_time: bool = True
-    argument: list[str] = field(default_factory=list)
-    runs: int = 0
-    cases: int = 0
-    prime: bool = False
-    constants: bytes = b""
+    most_cases = 200
 
     # Ways to share buffers.
 
@@ -84,9 +71,7 @@ class Proof:
         try:
             return self.scene(mode, given)
         except NeedsCase as needs:
-            self.cases += 1
-            if self.cases > MANY:
-                raise Stuck(f"the meaning has more than {MANY} cases") from None
+            self.next_case()
             return all([self.mode(mode, each) for each in self._split(mode, given, needs)])
 
     def _split(self, mode: Mode, given: Mapping[str, Interval], needs: NeedsCase) -> Iterator[dict[str, Interval]]:
@@ -290,8 +275,8 @@ def prove(
         for way in ways:
             runner = Runner(flow, began + budget, patient=way, secret_branches=not constant_time)
             kind = Composition if routine.calls else Proof
-            proof = kind(routine.kernel, runner, routine.convention, constant_time)
-            proof.constants = routine.code if routine.data else b""
+            constants = routine.code if routine.data else b""
+            proof = kind(routine.kernel, runner, routine.convention, constant_time, constants)
             try:
                 proof.everything()
                 assumptions = _assumptions(routine, constant_time, proof.prime)
