@@ -194,6 +194,30 @@ features = click.option(
     "--features", default="default", metavar="SET", help="default (BMI2 and ADX on amd64) or base (neither)."
 )
 
+for_programs = click.option("--json", "as_json", is_flag=True, help="All of it for programs.")
+as_page = click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one page that needs nothing else."
+)
+
+
+def others(command: Command) -> Command:
+    """The options that say beside whose code ours is held."""
+    options = (
+        click.option(
+            "--compiler", "compilers", multiple=True, metavar="NAME", help="gcc, clang or a command; repeatable."
+        ),
+        click.option(
+            "--flags", multiple=True, metavar="TEXT", help="Flags for the compilers; each --flags is one set."
+        ),
+        click.option(
+            "--against", multiple=True, metavar="FILE:SYMBOL", help="Somebody's C, assembly, object or library."
+        ),
+        click.option("--layout", default="", metavar="ARGS", help='Its arguments, such as "out, a:4x64, b:4x64".'),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
 
 def targets_of(name: str, features: str = "default") -> tuple[str, ...]:
     """The targets that `--target` names, of those that have the feature set; UsageError when none has."""
@@ -395,18 +419,15 @@ def chain(what: str | None) -> None:
 @target
 @features
 @click.option("--all", "every", is_flag=True, help="Every shipped kernel.")
-@click.option("--compiler", "compilers", multiple=True, metavar="NAME", help="gcc, clang or a command; repeatable.")
-@click.option("--flags", multiple=True, metavar="TEXT", help="Flags for the compilers; each --flags is one set.")
-@click.option("--against", multiple=True, metavar="FILE:SYMBOL", help="Somebody's C, assembly, object or library.")
-@click.option("--layout", default="", metavar="ARGS", help='Its arguments, such as "out, a:4x64, b:4x64".')
+@others
 @click.option("--since", default="", metavar="REV", help="Our file in out/ at a git revision.")
 @click.option("--core", "cores", multiple=True, metavar="NAME", help="A core to model; repeatable.")
 @click.option("--measure", is_flag=True, help="Time what this machine's CPU can run, too.")
 @click.option("--vectors", type=click.IntRange(1), help="Inputs to compare on: 2048, in a summary 128.")
 @click.option("--seed", default=1, show_default=True, type=int, help="Same seed, same inputs.")
 @click.option("--summary", is_flag=True, help="One table, without listings.")
-@click.option("--json", "as_json", is_flag=True, help="All of it for programs.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one page that needs nothing else.")
+@for_programs
+@as_page
 def diff(
     selectors: tuple[str, ...], target: str, features: str, every: bool, compilers: tuple[str, ...],
     flags: tuple[str, ...], against: tuple[str, ...], layout: str, since: str, cores: tuple[str, ...],
@@ -435,15 +456,12 @@ def diff(
 @kernels
 @target
 @features
-@click.option("--compiler", "compilers", multiple=True, metavar="NAME", help="gcc, clang or a command; repeatable.")
-@click.option("--flags", multiple=True, metavar="TEXT", help="Flags for the compilers; each --flags is one set.")
-@click.option("--against", multiple=True, metavar="FILE:SYMBOL", help="Somebody's C, assembly, object or library.")
-@click.option("--layout", default="", metavar="ARGS", help='Its arguments, such as "out, a:4x64, b:4x64".')
+@others
 @click.option("--core", "cores", multiple=True, metavar="NAME", help="A core to model, for arm64; repeatable.")
 @click.option("--rounds", default=40, show_default=True, type=click.IntRange(10), help="Windows of each in a context.")
 @click.option("--python", "python", is_flag=True, help="Time without the C core, as where no C compiler is.")
-@click.option("--json", "as_json", is_flag=True, help="All of it for programs.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one page that needs nothing else.")
+@for_programs
+@as_page
 def bench(
     selectors: tuple[str, ...], target: str, features: str, compilers: tuple[str, ...], flags: tuple[str, ...],
     against: tuple[str, ...], layout: str, cores: tuple[str, ...], rounds: int, python: bool, as_json: bool,
