@@ -63,8 +63,9 @@ def kept() -> bool:
 
 
 def script_version(path: Path) -> str:
-    """What tells a script from others and from itself at other times, those beside it included: any may import any."""
-    return _hash(sorted(path.parent.glob("*.py")), str(path))
+    """What tells a script from others and from itself at other times, those beside it and recorded chains included: any
+    may import any."""
+    return _hash([*sorted(path.parent.glob("*.py")), *sorted(path.parent.glob("plans/*.json"))], str(path))
 
 
 def _place(key: Sequence[object], script: str | None) -> Path | None:

@@ -2,18 +2,24 @@
 
 A chain is built of elements, each the sum of two shifted earlier ones: e = (a << i) + (b << j) takes one
 multiplication, and squarings of a and b that other elements share. Where squarings stop on the way, they stop for all
-who need the value there. asmgen.chain_search finds the elements.
+who need the value there. asmgen.chain_search finds the elements; what it found for shipped scripts is in
+`kernels/plans/chains.json`, so that a build need not search.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from asmgen.cache import cached
 from asmgen.chain_search import Pool, Sum, Term, search
+from asmgen.errors import AsmgenError
 
 
 @dataclass(frozen=True)
@@ -110,10 +116,78 @@ class Chain:
             yield "return x"
 
 
-@cache
 def best(exponent: int) -> Chain:
-    """The best chain that the search finds for an exponent of at least 1; the same one each time."""
+    """The best chain that the search finds for an exponent of at least 1, now or when it was recorded."""
+    found = _searching.get()
+    if found is not None:
+        return found.setdefault(exponent, searched(exponent))
+    return recorded().get(exponent) or searched(exponent)
+
+
+@cache
+def searched(exponent: int) -> Chain:
+    """The best chain that the search finds; the same one each time."""
     return cached(("chain", exponent), lambda: assembled(exponent, *search(exponent)))
+
+
+_searching: ContextVar[dict[int, Chain] | None] = ContextVar("_searching", default=None)
+"""The chains found so far while none are to be taken from the record."""
+
+
+@contextmanager
+def searching() -> Iterator[Mapping[int, Chain]]:
+    """Within, every chain is searched for; they are collected by exponent."""
+    found: dict[int, Chain] = {}
+    token = _searching.set(found)
+    try:
+        yield found
+    finally:
+        _searching.reset(token)
+
+
+def record() -> Path:
+    """The file of chains found earlier: exponents, each with its steps in text."""
+    from asmgen.scripts import directory  # which loads scripts, and so all that programs need
+
+    return directory() / "plans" / "chains.json"
+
+
+@cache
+def recorded() -> Mapping[int, Chain]:
+    """Chains of the record by exponent, each seen to make it; none without a record."""
+    path = record()
+    if not path.is_file():
+        return {}
+    try:
+        return {int(text, 16): _read(int(text, 16), steps) for text, steps in json.loads(path.read_text()).items()}
+    except (ValueError, AttributeError, LookupError) as error:
+        hint = "`asmgen chain --record` writes it anew; without the file chains are searched for"
+        raise AsmgenError(f"{path} is no record of chains: {error}", hint=hint) from None
+
+
+def record_text(chains: Mapping[int, Chain]) -> str:
+    """The record of these chains: `3<<5` is value 3 squared 5 times, `3*1` the product of two."""
+    rows = {f"{exponent:#x}": " ".join(map(_written, chains[exponent].steps)) for exponent in sorted(chains)}
+    return json.dumps(rows, indent=1) + "\n"
+
+
+def _written(step: Step) -> str:
+    return f"{step.left}<<{step.squarings}" if step.right is None else f"{step.left}*{step.right}"
+
+
+def _read(exponent: int, text: str) -> Chain:
+    steps = []
+    for word in text.split():
+        left, mark, right = word.partition("*")
+        if mark:
+            steps.append(Step(int(left), 0, int(right)))
+        else:
+            left, _, squarings = word.partition("<<")
+            steps.append(Step(int(left), int(squarings)))
+    chain = Chain(exponent, tuple(steps))
+    if chain.exponents()[-1] != exponent:
+        raise ValueError(f"the steps of {exponent:#x} make another exponent")
+    return chain
 
 
 def assembled(exponent: int, pool: Pool, terms: Sequence[Term]) -> Chain:

@@ -398,20 +398,27 @@ def show(selector: str, target: str, stage: str | None, features: str, registers
 
 @main.command(epilog=CHAIN_EXAMPLES, short_help="A short addition chain for a fixed exponent.")
 @click.argument("what", metavar="[EXPONENT|KERNEL]", required=False)
-def chain(what: str | None) -> None:
+@click.option("--record", is_flag=True, help="Search for those of shipped programs anew, and keep them for builds.")
+def chain(what: str | None, record: bool) -> None:
     """A short addition chain for a fixed exponent: its counts, and statements for a script.
 
     EXPONENT is a number, such as 0xfff1 or "(2**255 - 24) // 8"; KERNEL a program that raises its argument to a power.
     Without either, the counts of all exponents of shipped programs beside the shortest published.
     """
-    if what is None:
+    if record:
+        from asmgen.chain_text import recorded
+
+        if what is not None:
+            raise UsageError("--record is for all shipped programs", hint="leave out the exponent or program")
+        click.echo(recorded())
+    elif what is None:
         from asmgen.published import show
 
         show()
-        return
-    from asmgen.chain_text import text
+    else:
+        from asmgen.chain_text import text
 
-    click.echo(text(what))
+        click.echo(text(what))
 
 
 @main.command(epilog=DIFF_EXAMPLES, short_help="Ours beside what compilers and other people make.")

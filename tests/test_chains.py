@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 
 from asmgen.chain_search import SMALL, growth, made_of, ones, search, sequences, smallest
 from asmgen.chain_text import parsed, text
-from asmgen.chains import Chain, Step, assembled, best
+from asmgen.chains import Chain, Step, assembled, best, record, record_text, recorded, searching
 from asmgen.errors import AsmgenError, UsageError
+from asmgen.program import Program
+from asmgen.scripts import find
 
 SEED = 20260401
 
@@ -143,3 +146,39 @@ def test_text() -> None:
     for wrong in ("curve25519_5x51.mul", "curve25519_5x51.sqrt_ratio", "curve25519_5x51"):
         with pytest.raises(AsmgenError, match="program|power"):
             text(wrong)
+
+
+def test_the_record_is_what_the_search_finds() -> None:
+    """All programs' chains, from kernels/plans/chains.json; after a change of the search: asmgen chain --record."""
+    with searching() as found:
+        for function in find():
+            if isinstance(function, Program):
+                assert function.steps.calls
+    assert found == recorded()
+    assert record().read_text() == record_text(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"0x5": "0<<2 0*1"}', None),
+        ('{"0x5": "0<<2"}', "make another exponent"),
+        ('{"0x5": "0<<2 0*7"}', "out of range"),
+        ('{"0x5": "what"}', "invalid literal"),
+        ('["0x5"]', "no attribute"),
+        ("{", "Expecting"),
+    ],
+)
+def test_bad_records(text: str, said: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "chains.json"
+    path.write_text(text)
+    monkeypatch.setattr("asmgen.chains.record", lambda: path)
+    recorded.cache_clear()
+    try:
+        if said is None:
+            assert recorded()[5].counts == "2 squarings, 1 multiplications"
+        else:
+            with pytest.raises(AsmgenError, match=f"chains.json is no record of chains: .*{said}"):
+                recorded()
+    finally:
+        recorded.cache_clear()
