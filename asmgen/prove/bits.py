@@ -18,11 +18,12 @@ from asmgen.prove.residues import EvenOf, NotPolynomial, Parity, Wanted, ZeroTes
 ORDERS = 720
 
 
-def returned(entry: Entry, wanted: Wanted, modulus: int) -> list[Open]:
+def returned(entry: Entry, wanted: Wanted, modulus: int) -> Iterator[Open]:
     """What is open of the returned register being the bit that is wanted."""
     what, value = "the returned bit", entry.state.registers.get(entry.convention.result)
     if value is None or isinstance(value, Undefined):
-        return [Open(f"{what} is not set", Poly({}))]
+        yield Open(f"{what} is not set", Poly({}))
+        return
     bit = entry.domain.norm(value)
     if isinstance(wanted, ZeroTest):
         shown = _tells_zero(entry, bit, wanted.poly, modulus)
@@ -31,8 +32,10 @@ def returned(entry: Entry, wanted: Wanted, modulus: int) -> list[Open]:
     elif isinstance(wanted, EvenOf):
         raise NotPolynomial("the meaning gives an element for a bit")
     else:
-        return list(at_most(entry, value - entry.domain.form(wanted.plain), 0, what))
-    return [] if shown else [Open(what, bit)]
+        yield from at_most(entry, value - entry.domain.form(wanted.plain), 0, what)
+        return
+    if not shown:
+        yield Open(what, bit)
 
 
 def _tells_zero(entry: Entry, bit: Poly, residue: Poly, modulus: int) -> bool:

@@ -39,7 +39,7 @@ class CaseSpace(Space):
     """A space in which some bits are decided: the case that is looked at. Bits go by the number of their atom.
 
     While it is not `patient`, floors that plain intervals show to have two values are not looked into, and none while
-    it is `simple`. Nothing is looked into after the `deadline`.
+    it is `simple`. Nothing is looked into after the `deadline`; goals are asked about in so many `tries`.
     """
 
     def __init__(self) -> None:
@@ -47,6 +47,7 @@ class CaseSpace(Space):
         self.patient = True
         self.simple = False
         self.deadline = float("inf")
+        self.tries = len(leaves.TRIES)
         self.decided: dict[int, int] = {}
         self._settled: set[int] = set()
 
@@ -113,12 +114,14 @@ class Polynomials:
     """The domain of a proof: values are forms over cells, as `cells` has them.
 
     `masks` are the bits that masks and choices were made of, in order; `others` has for a word that was chosen in this
-    case the one that was not; `zeros` for a bit the words of which it says that one is not zero.
+    case the one that was not; `zeros` for a bit the words of which it says that one is not zero. While it `asks`, z3
+    decides carries out of words that nothing else does.
     """
 
     def __init__(self, space: CaseSpace) -> None:
         self.space = space
         self.ledger = Ledger()
+        self.asks = False
         self.masks: dict[int, None] = {}
         self.others: dict[Poly, Form] = {}
         self._ands: dict[tuple[Poly, Poly], Poly] = {}
@@ -168,6 +171,11 @@ class Polynomials:
         """A value as registers and memory hold it."""
         return Poly.of(value) if isinstance(value, int) else value
 
+    def operand(self, value: Any) -> Any:
+        """A value as rows take it: what is known is an integer."""
+        known = value.constant if isinstance(value, Poly) else None
+        return value if known is None else known
+
     def entered(self, norm: Poly) -> Form:
         """A value that comes from outside."""
         return self.ledger.form(norm, entered=True)
@@ -181,7 +189,7 @@ class Polynomials:
         norm, space = self.norm(form), self.space
         if space._quick(norm).within(allowed):
             return True
-        if leaves.within(self.ledger, space, form, allowed, space.deadline, tries):
+        if leaves.within(self.ledger, space, form, allowed, space.deadline, min(tries, space.tries)):
             return True
         return tries > leaves.SHORT and space.interval(norm, enough=allowed).within(allowed)
 
@@ -222,6 +230,8 @@ class Polynomials:
             return value & ((1 << k) - 1), value >> k
         if isinstance(value, Undefined):
             value + 0
+        if value.constant is not None:
+            return self.split(value.constant, k)
         value = self._tidy(value)
         pieces = self._laid_out(value, k)
         if pieces is not None:
@@ -229,6 +239,8 @@ class Polynomials:
         norm = self.ledger.norm(value)
         self.space.note(norm, self._by_parts(value))
         parts = self._tested(norm, k)
+        if parts is None and self.asks and k == 64 and len(value) > 1:
+            self._settle_carry(value, norm)
         if parts is None:
             self.space.simple = len(value) == 1
             parts = self.space.split(norm, k)
@@ -240,15 +252,36 @@ class Polynomials:
             self._mark(low)
         return self.ledger.split(value, k, *parts)
 
+    def _settle_carry(self, form: Form, norm: Poly) -> None:
+        """Ask whether the carry out of a word is always the same, where all that is known leaves two and what is
+        carried along shows one."""
+        space = self.space
+        known = space._quick(norm).shifted(64)
+        core, factor, constant = norm.normal
+        shown = space._shown(core)
+        if known.width != 1 or shown is None:
+            return
+        seen = shown.scaled(factor, constant).shifted(64)
+        if seen.width == 0:
+            allowed = below(64).plus(point(seen.low << 64))
+            if leaves.within(self.ledger, space, form, allowed, space.deadline, leaves.SHORT):
+                space.note(norm, allowed)
+
     def _laid_out(self, form: Form, k: int) -> tuple[Form, Form] | None:
-        """The split of a sum of cells that lie side by side, none of them across bit k."""
+        """The split of a sum of cells that lie side by side, none of them across bit k; a constant goes where it keeps
+        the low part within k bits."""
         if len(form) < 2:
             return None
-        above = {monomial: c >> k for monomial, c in form.terms.items() if not c & ((1 << k) - 1)}
+        above = {monomial: c for monomial, c in form.terms.items() if monomial and not c & ((1 << k) - 1)}
         if not above:
             return None
-        low = Poly({monomial: c for monomial, c in form.terms.items() if monomial not in above})
-        return (low, Poly(above)) if self._by_parts(low).within(below(k)) else None
+        low = Poly({monomial: c for monomial, c in form.terms.items() if monomial and monomial not in above})
+        part, constant = self._by_parts(low), form.terms.get((), 0)
+        constant -= (part.low + constant) >> k << k
+        if not part.plus(point(constant)).within(below(k)):
+            return None
+        low = low + constant
+        return low, Poly({m: c >> k for m, c in (form - low).terms.items()})
 
     def _tested(self, norm: Poly, k: int) -> tuple[Poly, Poly] | None:
         """The split of t - 1 or of -t where t was made by `or` or `xor`: the borrow says whether it is zero."""

@@ -41,10 +41,10 @@ def congruent(entry: Entry, form: Form, wanted: Poly, factor: int, modulus: int,
     left = balanced(entry.domain.norm(form) * factor - wanted, modulus)
     if not left:
         return
-    if any(left.evaluate(entry.space._witnesses[index]) % modulus for index in entry.space._alive):
+    if _differs(entry, left, modulus):
         yield Open(what, left, false=True)
         return
-    for tries in () if entry.undecided else (leaves.SHORT, len(leaves.TRIES)):
+    for tries in () if entry.undecided else dict.fromkeys((leaves.SHORT, entry.space.tries)):
         if (
             _multiple(entry, left, modulus, tries)
             or _telescopes(entry, form, wanted, factor, modulus, tries)
@@ -54,6 +54,11 @@ def congruent(entry: Entry, form: Form, wanted: Poly, factor: int, modulus: int,
         ):
             return
     yield Open(what, left)
+
+
+def _differs(entry: Entry, left: Poly, modulus: int) -> bool:
+    """Whether values that are carried along show that what is left is no multiple of the modulus."""
+    return any(left.evaluate(entry.space._witnesses[index]) % modulus for index in entry.space._alive)
 
 
 def _multiple(entry: Entry, left: Poly, modulus: int, tries: int, *, grow: bool = False) -> bool:
@@ -98,7 +103,7 @@ def _apart_by_few(entry: Entry, form: Form, wanted: Poly, modulus: int, tries: i
     if not 0 < len(times) <= FEW:
         return False
     values = [each * modulus for each in sorted(times)]
-    return leaves.among(entry.domain.ledger, space, form - target, values, space.deadline, tries)
+    return leaves.among(entry.domain.ledger, space, form - target, values, space.deadline, min(tries, space.tries))
 
 
 def keeps(entry: Entry) -> list[frozenset[int]]:
@@ -162,9 +167,10 @@ def _not_chosen(entry: Entry, words: Sequence[Form], positions: Sequence[int]) -
     return Poly.sum(others), Interval(0, sum((2**64 - 1) << at for at in positions))
 
 
-def value_of(entry: Entry, contract: Element, words: Sequence[Form], what: str) -> tuple[Form | None, list[Open]]:
+def value_of(
+    entry: Entry, contract: Element, words: Sequence[Form], what: str
+) -> tuple[Form | None, Iterator[Open]]:
     """The value that limbs stand for, its scale taken out; what is open of their bounds and divisibility."""
-    found: list[Open] = []
     positions, unit = contract.field.positions, contract.multiple_of
     limbs: list[Form] = []
     for index, word in enumerate(words):
@@ -173,22 +179,43 @@ def value_of(entry: Entry, contract: Element, words: Sequence[Form], what: str) 
             divided = entry.space.divide(norm, unit)
             if divided is None:
                 text = f"limb {index} of {what} is not known to be a multiple of {integer_text(unit)}"
-                return None, [Open(text, norm)]
+                return None, iter([Open(text, norm)])
             word = entry.domain.form(divided)
         limbs.append(word)
     value = Poly.sum(limb << at for limb, at in zip(limbs, positions, strict=True))
-    bounded = contract.value_max < contract.value(contract.limb_max)
     if not entry.undecided:
         own = Interval(0, sum((2**64 - 1) << at for at in positions))
         for keep in keeps(entry):
             pin(entry.domain.ledger, entry.space, value, keep, own)
+    return value, _bounded(entry, contract, value, words, what)
+
+
+def _bounded(entry: Entry, contract: Element, value: Form, words: Sequence[Form], what: str) -> Iterator[Open]:
+    """The value and the limbs of an element are within their bounds."""
+    positions, unit = contract.field.positions, contract.multiple_of
+    bounded = contract.value_max < contract.value(contract.limb_max)
     if bounded:
         other = _not_chosen(entry, words, positions)
-        found += at_most(entry, value, contract.value_max, f"the value of {what}", other)
+        yield from at_most(entry, value, contract.value_max, f"the value of {what}", other)
     for index, (word, most, at) in enumerate(zip(words, contract.limb_max, positions, strict=True)):
         implied = bounded and unit == 1 and contract.value_max >> at <= most  # no limb is negative
-        found += at_most(entry, word, 2**64 - 1 if implied else most, f"limb {index} of {what}")
-    return value, found
+        yield from at_most(entry, word, 2**64 - 1 if implied else most, f"limb {index} of {what}")
+
+
+def same_value(
+    entry: Entry, contract: Element, words: Sequence[Form], wanted: Poly, what: str, modulo: str
+) -> Iterator[Open]:
+    """Limbs are within their contract, and their value, out of Montgomery form, is what is wanted modulo p."""
+    value, bounded = value_of(entry, contract, words, what)
+    p, unscale = contract.field.modulus, contract.field.unscale
+    if value is not None:
+        left = balanced(entry.domain.norm(value) * unscale - wanted, p)
+        if _differs(entry, left, p):  # soon seen, so that no bound is looked for in vain
+            yield Open(modulo, left, false=True)
+            return
+    yield from bounded
+    if value is not None:
+        yield from congruent(entry, value, wanted, unscale, p, modulo)
 
 
 def argument(context: Context, given: Input) -> Any:
@@ -203,33 +230,33 @@ def argument(context: Context, given: Input) -> Any:
     return Symbolic(context, given.value, "integer")
 
 
-def result(entry: Entry, contract: Contract, words: Sequence[Form], wanted: Wanted, what: str) -> list[Open]:
+def result(entry: Entry, contract: Contract, words: Sequence[Form], wanted: Wanted, what: str) -> Iterator[Open]:
     """That an output keeps its contract and is what the meaning says."""
     if isinstance(wanted, EvenOf) and isinstance(contract, Element):
-        value, found = value_of(entry, contract, words, what)
-        return found if value is None else [*found, *_even_of(entry, contract, value, wanted.poly, what)]
+        value, bounded = value_of(entry, contract, words, what)
+        yield from bounded
+        if value is not None:
+            yield from _even_of(entry, contract, value, wanted.poly, what)
+        return
     if not isinstance(wanted, Symbolic):
         raise NotPolynomial(f"{what} is to be a bit")
     if isinstance(contract, Element):
-        value, found = value_of(entry, contract, words, what)
-        if value is not None:
-            p, unscale = contract.field.modulus, contract.field.unscale
-            found += congruent(entry, value, wanted.plain, unscale, p, f"{what} modulo p")
-        return found
+        yield from same_value(entry, contract, words, wanted.plain, what, f"{what} modulo p")
+        return
     assert isinstance(contract, Bytes)
     sizes = [8 if contract.order == "big" else min(64, 8 * contract.length - 64 * n) for n in range(len(words))]
-    found = [each for word, bits in zip(words, sizes, strict=True) for each in at_most(entry, word, 2**bits - 1, what)]
+    for word, bits in zip(words, sizes, strict=True):
+        yield from at_most(entry, word, 2**bits - 1, what)
     places = [8 * (len(words) - 1 - n) if contract.order == "big" else 64 * n for n in range(len(words))]
     value = Poly.sum(word << at for word, at in zip(words, places, strict=True))
     if wanted.kind == "integer":
         difference = value - entry.domain.form(wanted.plain)
-        found += at_most(entry, difference, 0, f"{what} less what it must be")
+        yield from at_most(entry, difference, 0, f"{what} less what it must be")
     else:
         p = wanted.context.modulus
         if wanted.kind == "least":
-            found += at_most(entry, value, p - 1, f"the value of {what}")
-        found += congruent(entry, value, wanted.plain, 1, p, f"{what} modulo p")
-    return found
+            yield from at_most(entry, value, p - 1, f"the value of {what}")
+        yield from congruent(entry, value, wanted.plain, 1, p, f"{what} modulo p")
 
 
 def _even_of(entry: Entry, contract: Element, value: Form, wanted: Poly, what: str) -> Iterator[Open]:

@@ -12,7 +12,7 @@ from asmgen.contracts import BitContract, Element, Parameter
 from asmgen.errors import AsmgenError
 from asmgen.meanings import MEANINGS, square_n
 from asmgen.promises import size
-from asmgen.prove import bits, goal
+from asmgen.prove import bits, goal, leaves
 from asmgen.prove.answers import NotProved, Place, Proved, place_of
 from asmgen.prove.attempt import Attempt
 from asmgen.prove.cells import Form
@@ -31,6 +31,15 @@ from emulate.aliasing import Mode, modes
 
 #: Seconds of the processor for one routine.
 BUDGET = 10.0
+
+#: How to look into carries, `patient` and `asks` of a runner, and how long to ask: the next way where the one before
+#: does not do.
+WAYS = (
+    (False, False, leaves.SHORT),
+    (False, True, leaves.SHORT),
+    (False, True, len(leaves.TRIES)),
+    (True, True, len(leaves.TRIES)),
+)
 
 _ABSOLUTE = MEANINGS["absolute"][0].function
 
@@ -90,7 +99,7 @@ class Proof(Attempt):
     def scene(self, mode: Mode, given: Mapping[str, Interval]) -> bool:
         """One way to share buffers with some scalars known."""
         entry = enter(self.kernel.signature, self.convention, mode, given, self.constants)
-        entry.space.deadline = self.runner.deadline
+        entry.space.deadline, entry.space.tries = self.runner.deadline, self.runner.tries
         self.meant(entry)  # its cases come before the work
         paths = list(self.runner.follow(Path(entry, self.runner.flow.entry), unroll=entry.count is None))
         self.runs += 1
@@ -117,18 +126,17 @@ class Proof(Attempt):
                 lines.append(f"{output.name} is what is meant modulo p, its value at most {most}, its limbs in bounds")
         self.argument += [line for line in lines if line not in self.argument]
 
-    def settle(self, path: Path, check: Callable[[Path], list[Open]]) -> None:
+    def settle(self, path: Path, check: Callable[[Path], Iterator[Open]]) -> None:
         """Nothing is left open at the end of a path: where something is, a mask bit is decided both ways."""
-        found = check(path)
-        if not found:
+        found = next(check(path), None)
+        if found is None:
             return
-        wrong = next((each for each in found if each.false), None)
-        if wrong is not None:
-            raise Stuck(wrong.what, path.done[-1], final=True)
+        if found.false:
+            raise Stuck(found.what, path.done[-1], final=True)
         bit = next(iter(path.entry.undecided), None)
         start = path.before(bit) if bit is not None else None
         if bit is None or start is None or len(path.entry.space.decided) >= DEEP:
-            raise Stuck(found[0].what, path.done[-1])
+            raise Stuck(found.what, path.done[-1])
         for value in (0, 1):
             self.runs += 1
             for each in self.runner.follow(start.fork({bit: value}), unroll=path.entry.count is None):
@@ -159,7 +167,7 @@ class Proof(Attempt):
     def _context(self, entry: Entry) -> Context:
         return Context(self.kernel.modulus, entry.space.interval, entry.space.split)
 
-    def returned(self, path: Path) -> list[Open]:
+    def returned(self, path: Path) -> Iterator[Open]:
         """What is open at a return that no loop came before."""
         entry = path.entry
         self._kept(path)
@@ -169,15 +177,13 @@ class Proof(Attempt):
             if known.width:
                 raise Stuck("returns without a loop for more than one count", path.done[-1])
             count = known.low
-        found: list[Open] = []
         outputs = iter(self.kernel.signature.outputs)
         for contract, want in zip(self.kernel.results, self.meant(entry, count), strict=True):
             if isinstance(contract, BitContract):
-                found += bits.returned(entry, want, self.kernel.modulus)
+                yield from bits.returned(entry, want, self.kernel.modulus)
             else:
                 output = next(outputs)
-                found += goal.result(entry, output.contract, entry.output(output), want, output.name)
-        return found
+                yield from goal.result(entry, output.contract, entry.output(output), want, output.name)
 
     def _kept(self, path: Path) -> None:
         changed = goal.kept(path.entry)
@@ -200,28 +206,24 @@ class Proof(Attempt):
         def limbs(entry: Entry) -> list[Form]:
             return [held(entry, location, shift) for location, shift in state.places]
 
-        entry, p = arrived.entry, contract.field.modulus
-        value, found = goal.value_of(entry, contract, limbs(entry), "the state before the loop")
-        if value is not None:
-            found += goal.congruent(entry, value, base, unscale, p, "the state before the loop")
-        if found:
-            raise Stuck(found[0].what, arrived.done[-1])
+        before = "the state before the loop"
+        found = next(goal.same_value(arrived.entry, contract, limbs(arrived.entry), base, before, before), None)
+        if found is not None:
+            raise Stuck(found.what, arrived.done[-1])
 
         was = Poly.sum(limb << at for limb, at in zip(made.limbs, contract.field.positions, strict=True)) * unscale
 
-        def onward(path: Path) -> list[Open]:
-            entry = path.entry
+        def onward(path: Path) -> Iterator[Open]:
+            entry, after = path.entry, "the state after a pass"
             if path.end == "head":
-                value, found = goal.value_of(entry, contract, limbs(entry), "the state after a pass")
-                if value is not None:
-                    found += goal.congruent(entry, value, step(was, 1), unscale, p, "the state after a pass")
-                return found
+                yield from goal.same_value(entry, contract, limbs(entry), step(was, 1), after, after)
+                return
             self._kept(path)
             more = entry.space.interval(made.remaining)
             if more.width or not 0 <= more.low <= 2:
                 raise Stuck("the loop ends before the count says so", path.done[-1])
             want = Symbolic(self._context(entry), step(was, more.low), "residue")
-            return goal.result(entry, output.contract, entry.output(output), want, output.name)
+            yield from goal.result(entry, output.contract, entry.output(output), want, output.name)
 
         for path in (*made.back, *made.out):
             self.settle(path, onward)
@@ -265,15 +267,16 @@ def prove(
     """Whether a routine is right for all inputs of its contract.
 
     With `constant_time` no branch may depend on data. `patient` looks into every carry at once (True) or never (False);
-    by default first into those that are lost, then into all.
+    by default first into those that are lost, then with a solver's help, then into all.
     """
     began = time.process_time()
-    ways = (False, True) if patient is None else (patient,)
+    ways = WAYS if patient is None else ((patient, False, len(leaves.TRIES)),)
     stuck: Stuck | None = None
     try:
         flow = Flow(decode(routine.target, routine.code, routine.entry, routine.calls), routine.entry, routine.calls)
-        for way in ways:
-            runner = Runner(flow, began + budget, patient=way, secret_branches=not constant_time)
+        for looks, asks, tries in ways:
+            secret = not constant_time
+            runner = Runner(flow, began + budget, looks, asks, tries, secret_branches=secret)
             kind = Composition if routine.calls else Proof
             constants = routine.code if routine.data else b""
             proof = kind(routine.kernel, runner, routine.convention, constant_time, constants)

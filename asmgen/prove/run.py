@@ -12,6 +12,7 @@ from asmgen.bounds import Impossible, Interval, Poly
 from asmgen.contracts import Contract
 from asmgen.errors import AsmgenError
 from asmgen.polynomial import below, point
+from asmgen.prove import leaves
 from asmgen.prove.calls import LINK, Called, enact, enter_local, leave
 from asmgen.prove.cells import Form
 from asmgen.prove.decode import Decoded, Program
@@ -78,12 +79,15 @@ class Path:
 class Runner:
     """Follows a program until `deadline`. Branches on data are rejected unless `secret_branches`.
 
-    Whether a carry can be is looked into where nothing reads it, as it is lost then; with `patient`, everywhere.
+    Whether a carry can be is looked into where nothing reads it, as it is lost then; with `patient`, everywhere. With
+    `asks` the solver is asked about those that are lost; `tries` are the ways in which it is asked about goals.
     """
 
     flow: Flow
     deadline: float
     patient: bool = False
+    asks: bool = False
+    tries: int = len(leaves.TRIES)
     secret_branches: bool = False
 
     @cached_property
@@ -140,7 +144,9 @@ class Runner:
         if control in ("ret", "call"):
             self._call_or_return(path, decoded)
             return None
-        path.entry.space.patient = self.patient or not decoded.row.writes & self.flow.after(decoded.offset)
+        lost = not decoded.row.writes & self.flow.after(decoded.offset)
+        path.entry.space.patient = self.patient or lost
+        path.entry.domain.asks = self.asks and lost
         if decoded.row.name in ("paciasp", "autiasp"):
             _sign(path.entry, decoded)
             path.offset = decoded.end

@@ -170,7 +170,7 @@ class State:
             return self.domain.split(self.address(operand, decoded), 64)[0]
         if not isinstance(operand, Register):
             return operand
-        value = self.register(operand.name)
+        value = self.domain.operand(self.register(operand.name))
         bits = int(slot.kind[1:].rstrip("zs"))
         return value if bits == 64 else self.domain.split(value, bits)[0]
 

@@ -85,6 +85,9 @@ class Labels:
     def value(self, value: Any) -> Any:
         return value
 
+    def operand(self, value: Any) -> Any:
+        return value
+
     def anything(self, name: str) -> Label:
         return Label(secret=True)
 

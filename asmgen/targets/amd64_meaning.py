@@ -253,6 +253,8 @@ def rotate_flagless(domain: Domain, inputs: Sequence[Any], flags: Mapping[str, A
 
 def _by_stages(domain: Domain, value: Any, count: Any, shifted: Callable[[Any, int], Any]) -> Any:
     """`shifted(value, count mod 64)` for a count that is a value: one selected step for each of its six bits."""
+    if isinstance(count, int):
+        return shifted(value, count % 64) if count % 64 else value
     for k in range(6):
         bit, count = domain.split(count, 1)
         value = domain.select(bit, shifted(value, 1 << k), value)

@@ -184,6 +184,8 @@ def shift_by(kind: str) -> Callable[[Any, Any, Any], Any]:
     """A shift by the low six bits of a register, one bit of the amount after the other."""
 
     def shift(domain: Domain, x: Any, amount: Any) -> Any:
+        if isinstance(amount, int):
+            return SHIFTS[kind](domain, x, amount % 64)
         for i in range(6):
             bit, amount = domain.split(amount, 1)
             x = domain.select(bit, SHIFTS[kind](domain, x, 1 << i), x)
