@@ -44,7 +44,7 @@ def congruent(entry: Entry, form: Form, wanted: Poly, factor: int, modulus: int,
     if _differs(entry, left, modulus):
         yield Open(what, left, false=True)
         return
-    for tries in () if entry.undecided else dict.fromkeys((leaves.SHORT, entry.space.tries)):
+    for tries in () if entry.undecided else dict.fromkeys((min(leaves.SHORT, entry.space.tries), entry.space.tries)):
         if (
             _multiple(entry, left, modulus, tries)
             or _telescopes(entry, form, wanted, factor, modulus, tries)
@@ -133,6 +133,7 @@ def at_most(entry: Entry, form: Form, most: int, what: str, other: Bounded | Non
     if not entry.undecided and not false:
         reached = reached.meet(_by_cells(entry, form, allowed, other))
         if reached.within(allowed) or entry.domain.holds(form, allowed):
+            entry.space.note(norm, allowed)
             return
         reached = reached.meet(entry.space.interval(norm))
     bound = size(reached.high) if reached.high > most else size(reached.low)

@@ -20,15 +20,18 @@ from asmgen.prove.cells import Equation, Fact, Form, Ledger
 ALL = 1 << 30
 TRIES = (
     (40, False, 50_000),
+    (40, True, 50_000),
+    (ALL, False, 100_000),
+    (ALL, True, 100_000),
     (ALL, False, 500_000),
-    (ALL, True, 400_000),
-    (ALL, False, 2_000_000),
+    (ALL, True, 500_000),
     (80, True, 500_000),
+    (ALL, False, 2_000_000),
     (ALL, True, 8_000_000),
 )
 
-#: So many of them are short.
-SHORT = 3
+#: So many of them are quick, and so many short.
+QUICK, SHORT = 4, 7
 
 #: Milliseconds after which z3 is stopped all the same.
 PATIENCE = 3000
@@ -67,7 +70,9 @@ def _never(ledger: Ledger, space: Space, form: Form, contrary: str, deadline: fl
 def _ask(text: str, steps: int) -> str:
     import z3
 
-    solver = z3.SolverFor("QF_LIA", ctx=z3.Context())  # one of its own: what was asked before must not matter
+    context = z3.Context()  # one of its own: what was asked before must not matter
+    steps_first = ("simplify", "propagate-values", "solve-eqs", "smt")  # equations are used up before the search
+    solver = z3.Then(*(z3.Tactic(name, context) for name in steps_first), ctx=context).solver()
     solver.set("rlimit", steps)
     solver.set("timeout", PATIENCE)  # it does not count all of its steps
     solver.from_string(text)
