@@ -18,6 +18,9 @@ from asmgen.prove.cells import Equation, Fact, Form, Ledger
 
 Value = Poly | int
 
+#: Terms of a quantity that is looked into by bounds before a solver is asked.
+FEW = 16
+
 
 class Rejected(Exception):
     """What the code does is outside of what a proof can follow; the message says why, the runner adds where."""
@@ -188,6 +191,8 @@ class Polynomials:
         """Whether a value is proven to lie within an interval, by all means there are or by short questions only."""
         norm, space = self.norm(form), self.space
         if space._quick(norm).within(allowed):
+            return True
+        if len(norm) <= FEW and space.interval(norm, enough=allowed).within(allowed):
             return True
         if leaves.within(self.ledger, space, form, allowed, space.deadline, min(tries, space.tries)):
             return True

@@ -22,7 +22,7 @@ from asmgen.prove.state import STACK, STACK_POINTERS
 #: Ways to write a rest by cells that are tried, shortest first.
 TRIES = 3
 
-#: Multiples of the modulus that are told apart, and terms of what is wanted for that.
+#: Multiples of the modulus that are told apart, and terms of what is wanted for that or looked into by bounds.
 FEW, LINEAR = 4, 16
 
 
@@ -63,6 +63,8 @@ def _differs(entry: Entry, left: Poly, modulus: int) -> bool:
 
 def _multiple(entry: Entry, left: Poly, modulus: int, tries: int, *, grow: bool = False) -> bool:
     """Whether what is left is constant after all, by its bounds."""
+    if len(left) <= LINEAR and not grow and entry.space.interval(left, enough=Interval(0, 0)) == (0, 0):
+        return True
     form = entry.domain.remembered(left, grow=grow)
     if form is not None and entry.domain.holds(form, Interval(0, 0), tries):
         return True
@@ -168,9 +170,7 @@ def _not_chosen(entry: Entry, words: Sequence[Form], positions: Sequence[int]) -
     return Poly.sum(others), Interval(0, sum((2**64 - 1) << at for at in positions))
 
 
-def value_of(
-    entry: Entry, contract: Element, words: Sequence[Form], what: str
-) -> tuple[Form | None, Iterator[Open]]:
+def value_of(entry: Entry, contract: Element, words: Sequence[Form], what: str) -> tuple[Form | None, Iterator[Open]]:
     """The value that limbs stand for, its scale taken out; what is open of their bounds and divisibility."""
     positions, unit = contract.field.positions, contract.multiple_of
     limbs: list[Form] = []

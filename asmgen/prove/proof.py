@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from asmgen.bounds import Interval, Poly
+from asmgen.bounds import Impossible, Interval, Poly
 from asmgen.contracts import BitContract, Element, Parameter
 from asmgen.errors import AsmgenError
 from asmgen.meanings import MEANINGS, square_n
@@ -128,7 +128,12 @@ class Proof(Attempt):
 
     def settle(self, path: Path, check: Callable[[Path], Iterator[Open]]) -> None:
         """Nothing is left open at the end of a path: where something is, a mask bit is decided both ways."""
-        found = next(check(path), None)
+        try:
+            found = next(check(path), None)
+        except Impossible:
+            if not path.entry.space.decided:
+                raise
+            return  # what was decided cannot be
         if found is None:
             return
         if found.false:

@@ -1,0 +1,67 @@
+"""The numbers of proofs: what rows make of unknown numbers, evaluated beside integers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from asmgen.polynomial import Poly
+from asmgen.prove.domain import CaseSpace, Polynomials
+from asmgen.targets import amd64_meaning, arm64_meaning
+from asmgen.targets.arm64_meaning import just
+from asmgen.targets.row import Integers, Meaning
+
+
+@pytest.mark.parametrize(
+    ("shift", "meant"),
+    [
+        (amd64_meaning.variable_left, lambda x, k: (x << k % 64) % 2**64),
+        (amd64_meaning.variable_right, lambda x, k: x >> k % 64),
+        (just(arm64_meaning.shift_by("lsl")), lambda x, k: (x << k % 64) % 2**64),
+        (just(arm64_meaning.shift_by("lsr")), lambda x, k: x >> k % 64),
+    ],
+)
+def test_shifts_by_an_unknown_count_are_right_for_each_count(shift: Meaning, meant: Callable[[int, int], int]) -> None:
+    """Unknown counts go bit by bit, known ones at once; both give the same."""
+    space = CaseSpace()
+    domain = Polynomials(space)
+    x, count = space.atom("x", 0, 2**64 - 1), space.atom("count", 0, 2**64 - 1)
+    (made,) = shift(domain, [domain.entered(x), domain.entered(count)], {}).values
+    rng = random.Random(20260401)
+    for k in (*range(64), 64, 127, 2**64 - 1):
+        for value in (0, 2**64 - 1, rng.randrange(2**64)):
+            wanted = meant(value, k)
+            inputs = {number: 0 for number in range(len(space._atoms))}
+            known = space.assignment(inputs | {x.atoms[0]: value, count.atoms[0]: k})
+            assert domain.norm(made).evaluate(known) == wanted, (value, k)
+            assert shift(Integers(), [value, k], {}).values == (wanted,)
+            (one,) = shift(domain, [domain.entered(x), k], {}).values
+            assert domain.norm(one).evaluate(space.assignment(known)) == wanted
+
+
+def test_a_sum_of_cells_is_split_where_it_lies_and_not_across() -> None:
+    """Cells side by side, with offsets of their own, against integers."""
+    rng = random.Random(20260401)
+    laid_out = 0
+    for _ in range(300):
+        space = CaseSpace()
+        domain = Polynomials(space)
+        total, at = Poly.of(0), 0
+        for number in range(4):
+            low = rng.choice((0, -1, -255, -3, 5))
+            cell = domain.entered(space.atom(f"x{number}", low, low + 2 ** rng.choice((7, 8, 8, 9)) - 1))
+            total, at = total + ((cell - low) << at), at + 8
+        total += rng.choice((0, 0, 1, 255, 256, -256))
+        k = rng.choice((8, 16, 24))
+        pieces = domain._laid_out(total, k)
+        if pieces is None:
+            continue
+        laid_out += 1
+        low_part, high_part = pieces
+        for _ in range(8):
+            values = {n: rng.choice((*space._range(n), rng.randint(*space._range(n)))) for n in range(4)}
+            value, low, high = (domain.norm(each).evaluate(values) for each in (total, low_part, high_part))
+            assert (low, high) == (value % 2**k, value >> k)
+    assert 30 < laid_out < 270  # both happen
