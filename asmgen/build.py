@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,9 +20,9 @@ from asmgen.errors import AsmgenError, UsageError
 from asmgen.files import differences, write
 from asmgen.function import Function
 from asmgen.kernel import Kernel
-from asmgen.link import closure
-from asmgen.passes import FEATURES, Options, compile_program, compile_stages, keep_code
-from asmgen.program import Program
+from asmgen.passes import FEATURES, Options, compile_program, compile_stages, keep_code, plans_of
+from asmgen.plans import GENERIC, strictly
+from asmgen.program import Program, closure
 from asmgen.work import each
 
 ENDINGS = (".S", ".h", ".c", ".lst")
@@ -36,8 +36,12 @@ class Unit:
     """The files of one script for one target and feature set."""
 
     origin: Origin
-    features: str
+    options: Options
     kernels: tuple[Function, ...]
+
+    @property
+    def features(self) -> str:
+        return self.options.features
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,11 @@ def units(
     prefix: str = "",
     features: str = "default",
     visible: bool = False,
+    core: str = GENERIC,
+    planned: bool = True,
 ) -> list[Unit]:
-    """What is to be made; with `visible` a shared object exports the routines.
+    """What is to be made; with `visible` a shared object exports the routines. Plans for `core` are replayed, unless
+    `planned` is off; files for another core than the generic one have its name.
 
     A selector that names one kernel narrows a file to it; routines that a file in `out` has already are made anew along
     with it, and so are variants for other feature sets when `features` is "default". Raises UsageError for a feature
@@ -77,27 +84,30 @@ def units(
         known = sorted({each for target in targets for each in FEATURES[target]})
         raise UsageError(f"{' and '.join(targets)} have no feature set {features}", hint=" or ".join(known))
     return [
-        _unit(kernels, target, variant, out, prefix, visible)
+        _unit(kernels, Options(target, variant, core=core, planned=planned), out, prefix, visible)
         for kernels in chosen.values()
         for target in targets
         for variant in FEATURES[target]
-        if variant == features or (features == "default" and _path(out, target, kernels[0], variant).exists())
+        if variant == features
+        or (features == "default" and _path(out, kernels[0], Options(target, variant, core=core)).exists())
     ]
 
 
-def _stem(kernel: Function, features: str) -> str:
-    return kernel.signature.script + ("" if features == "default" else f"_{features}")
+def _stem(kernel: Function, options: Options) -> str:
+    variant = [] if options.features == "default" else [options.features]
+    variant += [] if options.core == GENERIC else [options.core.replace("-", "_")]
+    return "_".join([kernel.signature.script, *variant])
 
 
-def _path(out: Path, target: str, kernel: Function, features: str) -> Path:
-    return out / target / f"{_stem(kernel, features)}.S"
+def _path(out: Path, kernel: Function, options: Options) -> Path:
+    return out / options.target / f"{_stem(kernel, options)}.S"
 
 
-def _unit(kernels: Sequence[Function], target: str, features: str, out: Path, prefix: str, visible: bool) -> Unit:
+def _unit(kernels: Sequence[Function], options: Options, out: Path, prefix: str, visible: bool) -> Unit:
     first = kernels[0]
     scope = first.function.__globals__
     whole = [kernel for kernel in scope.values() if isinstance(kernel, Function) and kernel.file == first.file]
-    there = _present(_path(out, target, first, features))
+    there = _present(_path(out, first, options))
     asked = [kernel for kernel in whole if kernel in kernels or kernel.signature.symbol in there]
     needed = closure(asked)  # a program stands in one file with what it calls
     taken = [kernel for kernel in whole if kernel in needed]
@@ -107,13 +117,13 @@ def _unit(kernels: Sequence[Function], target: str, features: str, out: Path, pr
         script=first.signature.script,
         file=os.path.basename(first.file),
         about=scope.get("__doc__") or "",
-        command=_command(named, len(taken) == len(whole), target, features, prefix, visible),
-        target=target,
-        stem=_stem(first, features),
+        command=_command(named, len(taken) == len(whole), options, prefix, visible),
+        target=options.target,
+        stem=_stem(first, options),
         prefix=prefix,
         visible=visible,
     )
-    return Unit(origin, features, tuple(taken))
+    return Unit(origin, options, tuple(taken))
 
 
 def _present(path: Path) -> frozenset[str]:
@@ -124,14 +134,18 @@ def _present(path: Path) -> frozenset[str]:
         return frozenset()
 
 
-def _command(kernels: Sequence[Function], whole: bool, target: str, features: str, prefix: str, visible: bool) -> str:
+def _command(kernels: Sequence[Function], whole: bool, options: Options, prefix: str, visible: bool) -> str:
     """The command that makes the files from nothing."""
     path = Path(kernels[0].file)
     name, mark = (path.stem, ".") if path.parent == scripts.directory().resolve() else (path.name, ":")
     words = [name] if whole else [f"{name}{mark}{kernel.name}" for kernel in kernels]
-    words += ["--target", target]
-    if features != "default":
-        words += ["--features", features]
+    words += ["--target", options.target]
+    if options.features != "default":
+        words += ["--features", options.features]
+    if options.core != GENERIC:
+        words += ["--core", options.core]
+    if not options.planned:
+        words += ["--no-plan"]
     if prefix:
         words += ["--prefix", prefix]
     if visible:
@@ -164,7 +178,7 @@ def texts(made: Sequence[Unit], progress: Progress | None = None, *, trust: bool
     for unit in made:
         for program in _callees_first(unit.kernels):
             stacks = {callee: parts[unit, callee].stack for callee in program.callees}
-            made_of = (unit.origin, unit.features, program.name, sorted((each.name, n) for each, n in stacks.items()))
+            made_of = (unit.origin, unit.options, program.name, sorted((each.name, n) for each, n in stacks.items()))
             work_on = partial(_program, unit, program, stacks)
             take(unit, program, cached(("files", *made_of), work_on, script=program.version, trust=trust))
     files: dict[str, str] = {}
@@ -179,7 +193,7 @@ def _routines_of(job: tuple[Kernel, Sequence[Unit]], *, trust: bool) -> list[_Ma
     kernel, among = job
     return [
         cached(
-            ("files", unit.origin, unit.features, kernel.name),
+            ("files", unit.origin, unit.options, kernel.name, plans_of(kernel, unit.options)),
             partial(_compiled, unit, kernel),
             script=kernel.version,
             trust=trust,
@@ -191,10 +205,9 @@ def _routines_of(job: tuple[Kernel, Sequence[Unit]], *, trust: bool) -> list[_Ma
 def _compiled(unit: Unit, kernel: Function) -> _Made:
     from emulate import listing
 
-    options = Options(unit.origin.target, unit.features)
-    stages = compile_stages(kernel, options)
+    stages = compile_stages(kernel, unit.options)
     code = stages.frame
-    keep_code(kernel, options, code)
+    keep_code(kernel, unit.options, code)
     assert stages.words is not None
     return _Made(gnu.part(unit.origin, code), c.part(stages.words), listing.part(unit.origin, code), code.stack)
 
@@ -218,7 +231,7 @@ def _program(unit: Unit, program: Program, stacks: Mapping[Function, int]) -> _M
     """A program's parts; `stacks` are the bytes of stack that its callees use."""
     from emulate import listing
 
-    code = compile_program(program, Options(unit.origin.target, unit.features), stacks.__getitem__).frame
+    code = compile_program(program, unit.options, stacks.__getitem__).frame
     body = c_calls.part(unit.origin, program)
     return _Made(gnu.part(unit.origin, code), body, listing.part(unit.origin, code), code.stack)
 
@@ -267,7 +280,9 @@ def check(
     With no selectors, files in the targets' directories that no script makes are named too.
     """
     made = units(selectors, targets, out, prefix=prefix, features=features, visible=visible)
-    return _check(made, texts(made, progress, trust=False), out, _places(selectors, targets, out))
+    with strictly():
+        files = texts(made, progress, trust=False)
+    return _check(made, files, out, _places(selectors, targets, out))
 
 
 def _check(made: Sequence[Unit], files: Mapping[str, str], out: Path, places: Sequence[Path]) -> list[str]:
@@ -289,7 +304,7 @@ def proof_file(unit: Unit) -> str:
 
 
 def _routines(unit: Unit) -> list[tuple[Function, Options]]:
-    return [(kernel, Options(unit.origin.target, unit.features)) for kernel in unit.kernels]
+    return [(kernel, unit.options) for kernel in unit.kernels]
 
 
 def proved(made: Sequence[Unit]) -> dict[str, str]:
@@ -308,14 +323,17 @@ def _places(selectors: Sequence[str], targets: Sequence[str], out: Path) -> list
 
 def run(
     selectors: Sequence[str], targets: Sequence[str], *, out: Path, prefix: str = "", features: str = "default",
-    visible: bool = False, check: bool = False, proofs: bool = False,
+    visible: bool = False, core: str = GENERIC, planned: bool = True, check: bool = False, proofs: bool = False,
 ) -> None:  # fmt: skip
     """`asmgen build`: a line a file, a bar on a terminal.
 
-    With `check`, AsmgenError names the first difference; with `proofs`, nothing is written unless all is proved.
+    With `check`, AsmgenError names the first difference, or a plan that does not fit; with `proofs`, nothing is written
+    unless all is proved.
     """
-    made = units(selectors, targets, out, prefix=prefix, features=features, visible=visible)
-    with _bar() as progress:
+    made = units(
+        selectors, targets, out, prefix=prefix, features=features, visible=visible, core=core, planned=planned
+    )
+    with _bar() as progress, strictly() if check else nullcontext():
         files = texts(made, progress, trust=not check)
     if not check:
         for path, new in write({**files, **(proved(made) if proofs else {})}, out):

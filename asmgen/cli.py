@@ -246,18 +246,22 @@ def _unknown(what: str, given: str, known: list[str]) -> UsageError:
 @click.option("--prefix", default="", help="Put before every symbol.")
 @click.option("--visible", is_flag=True, help="Export the symbols from a shared object that is made of the files.")
 @features
+@click.option("--core", default="generic", show_default=True, help="Whose plans are replayed: a core, or auto.")
+@click.option("--no-plan", is_flag=True, help="The default schedule everywhere.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 when the files differ from what the scripts make.")
 @click.option("--proved", is_flag=True, help="Write nothing unless all is proved; then SCRIPT.proof.json as well.")
 def build(
-    selectors: tuple[str, ...], target: str, out: Path, prefix: str, visible: bool, features: str, check: bool,
-    proved: bool,
+    selectors: tuple[str, ...], target: str, out: Path, prefix: str, visible: bool, features: str, core: str,
+    no_plan: bool, check: bool, proved: bool,
 ) -> None:  # fmt: skip
     """Write assembly, header, C and listing: OUT/TARGET/SCRIPT.S .h .c .lst."""
     from asmgen import build as building
+    from asmgen.targets.cores import named
 
+    targets = targets_of(target, features)
     building.run(
-        selectors, targets_of(target, features), out=out, prefix=prefix, features=features, visible=visible,
-        check=check, proofs=proved,
+        selectors, targets, out=out, prefix=prefix, features=features, visible=visible, core=named(core, targets),
+        planned=not no_plan, check=check, proofs=proved,
     )  # fmt: skip
 
 
@@ -365,11 +369,12 @@ def list_(selectors: tuple[str, ...], against: bool, as_json: bool) -> None:
     "--after",
     "stage",
     metavar="PASS",
-    help="values, words, select, schedule, allocate (the default) or frame; of a program values or frame.",
+    help="values, words, select, schedule, allocate, arrange (the default) or frame; of a program values or frame.",
 )
 @features
+@click.option("--core", default="generic", show_default=True, help="Whose plan is replayed.")
 @click.option("--registers", type=click.IntRange(1), help="Pretend that the target has only so many registers.")
-def show(selector: str, target: str, stage: str | None, features: str, registers: int | None) -> None:
+def show(selector: str, target: str, stage: str | None, features: str, core: str, registers: int | None) -> None:
     """A kernel after a pass, beside each line what is known there and the script's line.
 
     Known are the bounds of values and words, how many values are alive after an instruction, and what registers hold.
@@ -377,6 +382,7 @@ def show(selector: str, target: str, stage: str | None, features: str, registers
     from asmgen.passes import PIPELINE, Options, compile_stages
     from asmgen.scripts import find
     from asmgen.show import show as text_of
+    from asmgen.targets.cores import named
 
     targets = targets_of(target, features)
     if target == "all":
@@ -384,8 +390,8 @@ def show(selector: str, target: str, stage: str | None, features: str, registers
     if stage is not None and stage not in PIPELINE:
         raise _unknown(f"there is no pass {stage}", stage, list(PIPELINE))
     for kernel in find([selector]):
-        stages = compile_stages(kernel, Options(targets[0], features, registers))
-        name = stage or ("allocate" if stages.allocate else "frame")
+        stages = compile_stages(kernel, Options(targets[0], features, registers, named(core, targets)))
+        name = stage or ("arrange" if stages.arrange else "frame")
         made = PIPELINE[name](stages)
         if made is None:
             raise UsageError(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from asmgen.errors import AsmgenError
 from asmgen.function import Function
 from asmgen.passes import Options, compile_kernel
-from asmgen.program import Program
+from asmgen.program import closure
 from asmgen.routine import Code
 from asmgen.targets.assemble import assemble
 
@@ -22,18 +22,6 @@ class Image:
 
     code: bytes
     entries: Mapping[str, int]
-
-
-def closure(functions: Sequence[Function]) -> list[Function]:
-    """The functions, and those that they call, directly or not, each once; the ones given come first."""
-    found = dict.fromkeys(functions)
-    pending = list(functions)
-    while pending:
-        function = pending.pop(0)
-        called = [each for each in function.callees if each not in found] if isinstance(function, Program) else []
-        found.update(dict.fromkeys(called))
-        pending += called
-    return list(found)
 
 
 def routines(function: Function, options: Options) -> list[Code]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
@@ -144,3 +144,15 @@ def power(x: Any, exponent: int, *, squared: Callable[[Any, int], Any] | None = 
         return value
 
     return best(exponent).apply(x, multiply, squared or by_kernels, named)
+
+
+def closure(functions: Sequence[Function]) -> list[Function]:
+    """The functions, and those that they call, directly or not, each once; the ones given come first."""
+    found = dict.fromkeys(functions)
+    pending = list(functions)
+    while pending:
+        function = pending.pop(0)
+        called = [each for each in function.callees if each not in found] if isinstance(function, Program) else []
+        found.update(dict.fromkeys(called))
+        pending += called
+    return list(found)

@@ -14,8 +14,9 @@ from asmgen.emit import gnu
 from asmgen.emit.origin import Origin
 from asmgen.function import Function
 from asmgen.kernel import Kernel
-from asmgen.link import closure, link, routines
+from asmgen.link import link, routines
 from asmgen.passes import Options, compile_kernel
+from asmgen.program import closure
 from asmgen.routine import Code
 from asmgen.scripts import find, selector
 from asmgen.table import console as wide_console

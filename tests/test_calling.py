@@ -15,9 +15,9 @@ from random_programs import script
 from asmgen.build import build
 from asmgen.contracts import Bytes, Element, Table
 from asmgen.errors import AsmgenError
-from asmgen.link import closure, link, routines
+from asmgen.link import link, routines
 from asmgen.passes import Options
-from asmgen.program import Program
+from asmgen.program import Program, closure
 from asmgen.routine import Cfi, Code
 from asmgen.scripts import load
 from asmgen.targets.row import Instruction

@@ -16,9 +16,8 @@ from asmgen.emit.origin import Origin
 from asmgen.errors import AsmgenError
 from asmgen.function import Function
 from asmgen.kernel import Kernel
-from asmgen.link import closure
 from asmgen.passes import Options, chosen_words, lower_kernel
-from asmgen.program import Program
+from asmgen.program import Program, closure
 from emulate.compilers import Compiler
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from asmgen import plans
 from asmgen.cache import cached, keep
-from asmgen.errors import UsageError
+from asmgen.errors import AsmgenError, UsageError
 from asmgen.kernel import Kernel
 from asmgen.nodes import Traced
 from asmgen.passes.allocate import allocate
+from asmgen.passes.arrange import arranged, arrangement
 from asmgen.passes.calling import calling
 from asmgen.passes.estimate import cycles
 from asmgen.passes.frame import frame
@@ -23,10 +26,11 @@ from asmgen.passes.select_amd64 import Amd64
 from asmgen.passes.select_arm64 import Arm64
 from asmgen.passes.storage import storage
 from asmgen.program import Program as ScriptProgram
+from asmgen.program import closure
 from asmgen.routine import Allocated, Code, Loop, Part, Routine, Straight
 from asmgen.steps import Steps
 from asmgen.targets.conventions import convention
-from asmgen.targets.cores import core
+from asmgen.targets.cores import Core, core, names
 from asmgen.targets.row import Instruction
 from asmgen.words import Program
 
@@ -55,12 +59,14 @@ CYCLES_AN_INSTRUCTION = {"amd64": 20, "arm64": 5}
 
 @dataclass(frozen=True)
 class Options:
-    """What to make: the target, the feature set by name, and for tests a number of registers."""
+    """What to make: the target, the feature set by name, for tests a number of registers, and the core whose plans and
+    table of costs are taken; with `planned` off no plan is."""
 
     target: str
     features: str = "default"
     registers: int | None = None
-    core: str = "generic"
+    core: str = plans.GENERIC
+    planned: bool = True
 
     @property
     def instruction_sets(self) -> frozenset[str]:
@@ -70,13 +76,19 @@ class Options:
             raise UsageError(f"{self.target} has no feature set {self.features}", hint=" or ".join(known))
         return known[self.features]
 
+    @property
+    def table(self) -> Core:
+        """The core's costs; those of the generic one for a core that has plans only."""
+        return core(self.core if self.core in names(self.target) else plans.GENERIC, self.target)
+
 
 @dataclass(frozen=True)
 class Stages:
     """A kernel after each pass; where instructions were written by hand, `values` and `words` are the description
     only.
 
-    Of a program `values` are its calls, and it has no more before its `frame`.
+    Of a program `values` are its calls, and it has no more before its `frame`. `arrange` is what `allocate` is where no
+    plan says otherwise.
     """
 
     values: Traced | Steps
@@ -84,6 +96,7 @@ class Stages:
     select: Routine | None
     schedule: Routine | None
     allocate: Allocated | None
+    arrange: Allocated | None
     frame: Code
 
 
@@ -102,7 +115,7 @@ def compile_stages(function: Function, options: Options) -> Stages:
     if isinstance(function, ScriptProgram):
         return compile_program(function, options, lambda callee: compile_kernel(callee, options).stack)
     assert isinstance(function, Kernel)
-    return _by_every_pass(function, options)
+    return _by_plan(function, options) or _by_every_pass(function, options)
 
 
 def compile_program(program: ScriptProgram, options: Options, stack_of: Callable[[Function], int]) -> Stages:
@@ -111,7 +124,39 @@ def compile_program(program: ScriptProgram, options: Options, stack_of: Callable
     rules = convention(None, options.target)
     below = max((stack_of(callee) + rules.return_address for callee in program.callees), default=0)
     code = calling(steps, storage(steps), options.target, below, wipe=program.wipe)
-    return Stages(steps, None, None, None, None, code)
+    return Stages(steps, None, None, None, None, None, code)
+
+
+def _by_plan(kernel: Kernel, options: Options) -> Stages | None:
+    """The kernel as its plan has it; None without one, and with a warning when it does not fit."""
+    file = _plan(kernel, options)
+    if file is None:
+        return None
+    plan = plans.read(file)
+    try:
+        made = seeded(kernel, options, plan.seed)
+        assert made.allocate is not None
+        before = arrangement(made.allocate)
+        arrange = arranged(before, plans.orders_of(plan, before))
+    except AsmgenError as error:
+        plans.warn(file, error.what)
+        return None
+    return replace(made, arrange=arrange, frame=frame(arrange))
+
+
+def _plan(kernel: Kernel, options: Options) -> Path | None:
+    if not options.planned or options.registers is not None:
+        return None
+    return plans.place(kernel, options.target, options.features, options.core)
+
+
+def seeded(kernel: Kernel, options: Options, seed: plans.Seed) -> Stages:
+    """The kernel by one algorithm and one schedule."""
+    traced, words, selected = _selected(kernel, kernel.trace(dict(seed.choices)), options)
+    table = core(seed.core, options.target)
+    ordered = Scheduler(selected, table).by(seed.freedom)
+    allocated = allocate(ordered)
+    return Stages(traced, words, selected, ordered, allocated, allocated, frame(allocated))
 
 
 def _by_every_pass(kernel: Kernel, options: Options) -> Stages:
@@ -121,7 +166,7 @@ def _by_every_pass(kernel: Kernel, options: Options) -> Stages:
     is left out.
     """
     selections = [_selected(kernel, traced, options) for _, traced in kernel.alternatives()]
-    chosen = core(options.core, options.target)
+    chosen = options.table
     weight = CYCLES_AN_INSTRUCTION[options.target]
     made: list[Stages] = []
     for traced, words, selected in sorted(selections, key=lambda each: size(each[2].parts)):
@@ -145,7 +190,7 @@ def _lowered(traced: Traced) -> Program:
 
 def _scheduled(traced: Traced, words: Program, selected: Routine, options: Options) -> list[Stages]:
     """One algorithm in several schedules."""
-    chosen = core(options.core, options.target)
+    chosen = options.table
     candidates: list[Stages] = []
     scheduler = Scheduler(selected, chosen)
     for freedom in FREEDOMS[options.target]:
@@ -154,7 +199,7 @@ def _scheduled(traced: Traced, words: Program, selected: Routine, options: Optio
         if any(ordered == earlier.schedule for earlier in candidates):
             continue
         allocated = allocate(ordered, registers=options.registers)
-        candidates.append(Stages(traced, words, selected, ordered, allocated, frame(allocated)))
+        candidates.append(Stages(traced, words, selected, ordered, allocated, allocated, frame(allocated)))
     return candidates
 
 
@@ -187,14 +232,22 @@ def keep_code(function: Function, options: Options, code: Code) -> None:
 
 
 def _key(function: Function, options: Options) -> tuple[object, ...]:
-    return "routine", function.name, options
+    return "routine", function.name, options, plans_of(function, options)
+
+
+def plans_of(function: Function, options: Options) -> tuple[str, ...]:
+    """The versions of the plans that a routine and those that it calls are made by."""
+    if not options.planned:
+        return ()
+    return tuple(plans.version(each, options.target, options.features, options.core) for each in closure([function]))
 
 
 def chosen_words(kernel: Kernel, options: Options) -> Program:
     """The kernel as words, by the algorithm that its finished routine takes."""
     if not kernel.choices:
         return lower_kernel(kernel)
-    return cached(("words", kernel.name, options), lambda: _words(kernel, options), script=kernel.version)
+    key = "words", kernel.name, options, plans_of(kernel, options)
+    return cached(key, lambda: _words(kernel, options), script=kernel.version)
 
 
 def _words(kernel: Kernel, options: Options) -> Program:
@@ -211,6 +264,7 @@ PIPELINE: dict[str, Callable[[Stages], Any]] = {
     "select": lambda made: made.select,
     "schedule": lambda made: made.schedule,
     "allocate": lambda made: made.allocate,
+    "arrange": lambda made: made.arrange,
     "frame": lambda made: made.frame,
 }
 

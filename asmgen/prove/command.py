@@ -12,9 +12,9 @@ from rich.table import Table
 
 from asmgen.errors import UsageError
 from asmgen.function import Function
-from asmgen.link import closure, link
+from asmgen.link import link
 from asmgen.passes import Options, compile_kernel
-from asmgen.program import Program
+from asmgen.program import Program, closure
 from asmgen.prove.answers import Answer, NotProved, Proved, Refuted
 from asmgen.prove.foreign import foreign
 from asmgen.prove.proof import BUDGET, prove

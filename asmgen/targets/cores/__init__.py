@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
-from asmgen.errors import AsmgenError
+from asmgen.errors import AsmgenError, UsageError
 
 #: The ports that can each take a micro-operation.
 Choice = tuple[str, ...]
@@ -68,3 +71,43 @@ def core(name: str, target: str) -> Core:
     found = import_module(f"{__name__}.{target}_{name.replace('-', '_')}").CORE
     assert isinstance(found, Core)
     return found
+
+
+#: AMD's cores with tables, by family and range of models.
+_MODELS = {
+    (23, range(0x30, 0x100)): "zen2",
+    (25, range(0x00, 0x10)): "zen3",
+    (25, range(0x10, 0x20)): "zen4",
+    (25, range(0x20, 0x60)): "zen3",
+    (25, range(0x60, 0x100)): "zen4",
+    (26, range(0x100)): "zen5",
+}
+
+
+def of_model(family: int, model: int) -> str:
+    """The core of an AMD CPU by the numbers that it gives itself; its numbers, where there is no table of it."""
+    known = (name for (of, models), name in _MODELS.items() if of == family and model in models)
+    return next(known, f"family-{family}-model-{model}")
+
+
+def named(wish: str, targets: Sequence[str]) -> str:
+    """The core that a user names, who may say `auto` for this machine's; UsageError for what no target has."""
+    if wish == "auto":
+        return at_hand()
+    known = sorted({name for target in targets for name in names(target)})
+    if wish not in known and not wish.startswith("family-"):
+        near = get_close_matches(wish, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"auto, or one of {', '.join(known)}"
+        raise UsageError(f"{' and '.join(targets)} have no core {wish}", hint=hint)
+    return wish
+
+
+def at_hand() -> str:
+    """The core of this machine; the generic one where it cannot be told."""
+    numbers = []
+    with suppress(OSError):
+        about = Path("/proc/cpuinfo").read_text().partition("\n\n")[0]
+        numbers = [
+            int(said[1]) for key in ("cpu family", "model") if (said := re.search(rf"^{key}\s*: (\d+)$", about, re.M))
+        ]
+    return of_model(*numbers) if len(numbers) == 2 else "generic"
