@@ -105,3 +105,4 @@ class Code:
     holds: tuple[dict[Register, str], ...] = ()
     saved: tuple[str, ...] = ()  #: callee-saved registers used
     stack: int = 0  #: bytes of stack used
+    body: int = 0  #: where in `items` the prologue ends

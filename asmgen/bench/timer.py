@@ -20,7 +20,7 @@ from typing import Any
 from asmgen import tools
 from asmgen.bench import child
 from asmgen.bench.harness import ARGUMENTS, CONTEXTS, Context, chain, wide, window
-from asmgen.cache import cached
+from asmgen.compiled import shared
 from asmgen.diff.body import Body
 from asmgen.diff.thunk import Argument
 from asmgen.errors import AsmgenError
@@ -35,7 +35,6 @@ THROUGHPUT = "throughput"
 _FEW, _ROUNDS = 3, 60
 _PAGE = 4096
 _CORE = Path(__file__).with_name("core.c")
-_COMPILERS = ("cc", "gcc", "clang", *(f"{name}-{version}" for version in range(30, 8, -1) for name in ("gcc", "clang")))
 
 
 @dataclass(frozen=True)
@@ -103,18 +102,7 @@ def cpu() -> str:
 
 def compiled_core() -> bytes | None:
     """The C core as a shared object, made on first use; None without a C compiler, or where it does not do it."""
-    path = tools.find(_COMPILERS)
-    if path is None:
-        return None
-    text = _CORE.read_text()
-
-    def make() -> bytes | None:
-        with tempfile.TemporaryDirectory(prefix="asmgen-") as scratch:
-            made = Path(scratch) / "core.so"
-            command = (path, "-O2", "-ffp-contract=off", "-shared", "-fPIC", str(_CORE), "-o", str(made), "-lm")
-            return made.read_bytes() if tools.run(command).status == 0 and made.is_file() else None
-
-    return cached(("timer", path, text), make)
+    return shared(_CORE, flags=("-ffp-contract=off",))
 
 
 def timed(
@@ -174,7 +162,7 @@ def _job(routines: Sequence[Routine], rounds: int, contexts: Sequence[Context]) 
                 code += bytes(-len(code) % 64)
                 layout.append({
                     "routine": routine.name, "mode": mode, "entry": len(code), "calls": context.calls,
-                    "rows": _rows(routine, mode, context, data),
+                    "rows": rows_of(routine, mode, context, data),
                 })  # fmt: skip
                 code += window(len(code), start + routine.entry, len(routine.arguments), context)
         layouts.append(layout)
@@ -184,7 +172,7 @@ def _job(routines: Sequence[Routine], rounds: int, contexts: Sequence[Context]) 
     }  # fmt: skip
 
 
-def _rows(routine: Routine, mode: str, context: Context, data: bytearray) -> list[list[tuple[str, int]]]:
+def rows_of(routine: Routine, mode: str, context: Context, data: bytearray) -> list[list[tuple[str, int]]]:
     """The arguments of each call of a loop: numbers, or places in `data`, where buffers are added."""
 
     def buffer(held: bytes) -> tuple[str, int]:

@@ -76,7 +76,7 @@ def recolored(line: Line, order: Order, registers: Sequence[Register]) -> list[R
     spans = [web.interval(place) for web in line.webs]
     taken: dict[Register, list[tuple[int, int]]] = {}
     free = []
-    for number in sorted(range(len(spans)), key=lambda each: (spans[each], each)):
+    for number in sorted(range(len(spans)), key=lambda each: (spans[each][0], each)):
         web = line.webs[number]
         if not web.fixed:
             free.append(number)

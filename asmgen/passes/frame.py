@@ -69,6 +69,7 @@ def frame(
         holds=holds,
         saved=tuple(register.name for register in saved),
         stack=layout.size + below,
+        body=len(before),
     )
 
 

@@ -1,0 +1,1 @@
+"""Searches for better orders of routines: `asmgen optimize`."""

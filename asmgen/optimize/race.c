@@ -1,0 +1,81 @@
+/* Two routines timed against each other, windows in turn. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+typedef void (*code)(const uint64_t *table, uint64_t loops, uint64_t *stamps);
+
+struct window { /* as in bench/core.c */
+    code run;
+    const uint64_t *table;
+    uint64_t loops, warm;
+    double calls;
+};
+
+static double took(const struct window *one, uint64_t loops)
+{
+    uint64_t stamps[2];
+    one->run(one->table, loops, stamps);
+    return (double)(stamps[1] - stamps[0]);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* What was written as data a moment ago is run as code. */
+void serialize(void)
+{
+#if defined(__x86_64__)
+    uint32_t a = 0, b, c = 0, d;
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d) : : "memory");
+#endif
+}
+
+static double quick(const struct window *wide)
+{
+    return took(wide, wide->loops);
+}
+
+enum { MOST = 64, PATIENCE = 6 };
+
+/* How much longer `b` takes than `a`: so many windows of each in turn (at most 64), and of each the time that a quarter
+ * of them stay below, for what disturbs a window makes it longer. Left out are rounds beside which additions that do not
+ * wait for each other take longer than `most`: the core's twin was at work. NaN when less than half are left of
+ * PATIENCE times as many. */
+double race(const struct window *a, const struct window *b, uint64_t rounds, const struct window *wide, double most)
+{
+    double first[MOST], second[MOST];
+    uint64_t good = 0;
+    took(a, a->warm);
+    took(b, b->warm);
+    double before = quick(wide);
+    for (uint64_t i = 0; i < PATIENCE * rounds && good < rounds; i++) {
+        if (i & 1)
+            second[good] = took(b, b->loops);
+        first[good] = took(a, a->loops);
+        if (!(i & 1))
+            second[good] = took(b, b->loops);
+        double after = quick(wide);
+        good += before <= most && after <= most;
+        before = after;
+    }
+    if (good < rounds && (good < 2 || 2 * good < rounds))
+        return NAN;
+    qsort(first, good, sizeof *first, by_size);
+    qsort(second, good, sizeof *second, by_size);
+    return second[good / 4] / first[good / 4];
+}
+
+/* What additions that do not wait for each other take on a core of one's own: the lowest of many, but for slips of the
+ * clock. */
+double alone(const struct window *wide)
+{
+    double taken[MOST * 8];
+    for (int i = 0; i < MOST * 8; i++)
+        taken[i] = quick(wide);
+    qsort(taken, MOST * 8, sizeof *taken, by_size);
+    return taken[MOST / 4];
+}
