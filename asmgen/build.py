@@ -21,7 +21,7 @@ from asmgen.files import differences, write
 from asmgen.function import Function
 from asmgen.kernel import Kernel
 from asmgen.passes import FEATURES, Options, compile_program, compile_stages, keep_code, plans_of
-from asmgen.plans import GENERIC, strictly
+from asmgen.passes.plans import GENERIC, strictly
 from asmgen.program import Program, closure
 from asmgen.work import each
 

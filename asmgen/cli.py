@@ -122,6 +122,19 @@ Examples:
 Exits with 0, or with 1 when something could not be timed.
 """
 
+OPTIMIZE_EXAMPLES = """
+\b
+Examples:
+  asmgen optimize curve25519_4x64.mul --target amd64      one minute, for every core: kernels/plans/amd64/generic/
+  asmgen optimize p256.square_n --target amd64 --core auto --minutes 5 --objective latency
+  asmgen optimize p256.mul --target arm64 --core neoverse-v1
+  asmgen optimize p256 --target amd64 --minutes 2         each of its kernels, two minutes each
+  asmgen optimize my_field.py:mul --target amd64          plans/ beside the script
+  asmgen optimize --rebase                                fit plans to what is made now
+
+Ctrl-C keeps the best so far; the next search goes on from the plan. Exits with 0, or with 1 when a plan does not fit.
+"""
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -491,6 +504,36 @@ def bench(
     wishes = command.Wishes(compilers, flags, against, "", layout, features)
     how = command.How(wishes, rounds, cores, python)
     sys.exit(command.run(selectors, targets_of(target, features), how, html=html, as_json=as_json))
+
+
+@main.command(epilog=OPTIMIZE_EXAMPLES, short_help="Search for a faster order, and write it as a plan.")
+@kernels
+@click.option("--target", default="amd64", show_default=True, metavar="TARGET", help="amd64 or arm64.")
+@features
+@click.option("--core", default="generic", show_default=True, help="Whose plan it is: a core, auto, or all of them.")
+@click.option("--objective", type=click.Choice(["latency", "throughput", "both"]), default="both", show_default=True)
+@click.option("--minutes", default=1.0, show_default=True, type=click.FloatRange(0.05), help="For each kernel.")
+@click.option("--seed", default=1, show_default=True, type=int, help="Of the random moves.")
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Processes of this machine.")
+@click.option("--cluster", default="", metavar="ADDRESS", help="A Dask scheduler whose workers search instead.")
+@click.option("--rebase", is_flag=True, help="Search for nothing: fit the plans that are there.")
+def optimize(
+    selectors: tuple[str, ...], target: str, features: str, core: str, objective: str, minutes: float, seed: int,
+    workers: int, cluster: str, rebase: bool,
+) -> None:  # fmt: skip
+    """Search for a faster order of a kernel's instructions, and write it as a plan, which every build replays.
+
+    amd64 is timed on this machine's CPU, arm64 modelled. A plan is written when it is faster than the default schedule
+    in calling contexts that the search did not use, right on test vectors, and not refuted by the prover.
+    """
+    from asmgen.optimize import command
+    from asmgen.targets.cores import named
+
+    targets = targets_of(target, features)
+    if target == "all":
+        raise UsageError("optimize takes one target", hint="--target amd64 or --target arm64")
+    how = command.How(named(core, targets), objective, features, minutes, seed, workers, cluster)
+    sys.exit((command.rebase if rebase else command.run)(selectors, targets[0], how))
 
 
 @main.command(epilog=REPORT_EXAMPLES, short_help="A static site about all kernels.")

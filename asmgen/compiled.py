@@ -1,9 +1,8 @@
-"""C of this package as a shared object, made on first use and kept: inner loops that Python is too slow for."""
+"""C files of this package as shared objects, made on first use and kept."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from asmgen import tools
@@ -12,16 +11,17 @@ from asmgen.cache import cached
 _COMPILERS = ("cc", "gcc", "clang", *(f"{name}-{version}" for version in range(30, 8, -1) for name in ("gcc", "clang")))
 
 
-def shared(*files: Path, flags: Sequence[str] = ()) -> bytes | None:
-    """The shared object of these files; None without a C compiler, or where it does not do it."""
+def shared(*sources: Path) -> bytes | None:
+    """The files compiled by the first C compiler found; None without one, or where it does not do it."""
     path = tools.find(_COMPILERS)
     if path is None:
         return None
+    texts = [source.read_text() for source in sources]
 
     def make() -> bytes | None:
         with tempfile.TemporaryDirectory(prefix="asmgen-") as scratch:
             made = Path(scratch) / "made.so"
-            command = (path, "-O2", *flags, "-shared", "-fPIC", *map(str, files), "-o", str(made), "-lm")
+            command = (path, "-O2", "-ffp-contract=off", "-shared", "-fPIC", *map(str, sources), "-o", str(made), "-lm")
             return made.read_bytes() if tools.run(command).status == 0 and made.is_file() else None
 
-    return cached(("compiled", path, tuple(flags), [file.read_text() for file in files]), make)
+    return cached(("compiled", path, *texts), make)

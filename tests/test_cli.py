@@ -431,6 +431,7 @@ SHOWN = {
     "select": ("%", " live"),
     "schedule": ("%", " live"),
     "allocate": (" live", " = a[0]", "loop"),
+    "arrange": (" live", " = a[0]", "loop"),
     "frame": (" live", " = a[0]", "ret", "loop"),
 }
 
@@ -449,7 +450,7 @@ def test_show_every_pass(here: Path, target: str, stage: str) -> None:
 def test_show_defaults_and_a_whole_script(here: Path) -> None:
     text = asmgen("show", "tiny.py").output
     heads = [line for line in text.splitlines() if ", after " in line]
-    assert heads == [f"tiny_{name}, amd64, after allocate" for name in ("mul", "sqr", "square_n")]
+    assert heads == [f"tiny_{name}, amd64, after arrange" for name in ("mul", "sqr", "square_n")]
     few = asmgen("show", "curve25519_5x51.mul", "--registers", "7").output
     assert few.count("(%frame)") > asmgen("show", "curve25519_5x51.mul").output.count("(%frame)")
 

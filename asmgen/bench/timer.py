@@ -102,7 +102,7 @@ def cpu() -> str:
 
 def compiled_core() -> bytes | None:
     """The C core as a shared object, made on first use; None without a C compiler, or where it does not do it."""
-    return shared(_CORE, flags=("-ffp-contract=off",))
+    return shared(_CORE)
 
 
 def timed(

@@ -1,1 +1,1 @@
-"""Searches for better orders of routines: `asmgen optimize`."""
+"""Better decisions for kernels: what candidates cost, and the search over them."""

@@ -14,14 +14,17 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from asmgen.bench.child import Window, pin
+from asmgen.bench.child import Window
 from asmgen.bench.entrants import inputs, modes, unit
 from asmgen.bench.harness import CONTEXTS, Context, wide, window
 from asmgen.bench.timer import THROUGHPUT, routine, rows_of
 from asmgen.diff.body import Body
 from asmgen.errors import AsmgenError
 from asmgen.function import Function
+from asmgen.optimize.code import Coder
 from asmgen.optimize.library import library
+from asmgen.optimize.orders import Candidate
+from asmgen.passes.arrange import Arrangement
 
 #: Contexts that the search uses; winners are measured again in the others.
 SEARCHED, HELD_OUT = CONTEXTS[:3], CONTEXTS[3:]
@@ -56,11 +59,15 @@ class Race:
         self.pairs: list[_Pair] = []
         self._build(function, Body("", "amd64", code, 0, (), function.signature), objective, contexts)
         self.now = self.disturbed = 0
+        self.first = code
         self.begin(code)
+        for pair in self.pairs:
+            self._size(pair)
 
     def _build(self, function: Function, body: Body, objective: str, contexts: Sequence[Context]) -> None:
         signature = function.signature
-        made = routine("", body, inputs(signature), modes=_wished(modes(signature), objective), units=unit(signature)[0])
+        wished = _wished(modes(signature), objective)
+        made = routine("", body, inputs(signature), modes=wished, units=unit(signature)[0])
         if made is None:
             raise AsmgenError(f"{function.name} takes more arguments than the timer passes")
         self.room = len(body.code) * 5 // 4 + 256
@@ -93,9 +100,7 @@ class Race:
             words = [word if kind == "n" else base + word for row in rows for kind, word in row]
             table = (ctypes.c_uint64 * len(words))(*words)
             self.tables.append(table)
-            first, second = (
-                Window(self.run + at, ctypes.addressof(table), 1, 1, calls) for at in both
-            )
+            first, second = (Window(self.run + at, ctypes.addressof(table), 1, 1, calls) for at in both)
             self.pairs.append(_Pair((first, second), weight / len(contexts)))
 
     def _map(self, code: bytes) -> None:
@@ -127,8 +132,6 @@ class Race:
             self._put(place, code)
         self.library.serialize()
         self.now = 0
-        for pair in self.pairs:
-            self._size(pair)
 
     def _size(self, pair: _Pair) -> None:
         """As many loops as a window takes."""
@@ -149,16 +152,15 @@ class Race:
     def _one(self, pair: _Pair, rounds: int) -> float:
         """The other's time by that of what is to be beaten, in one mode and context; it waits for a quiet moment."""
         mine, other = pair.windows[self.now], pair.windows[1 - self.now]
-        ratio = math.nan
         for attempt in range(_ATTEMPTS):
-            ratio = self.library.race(
+            ratio = float(self.library.race(
                 ctypes.byref(mine), ctypes.byref(other), ctypes.c_uint64(rounds), ctypes.byref(self.wide),
                 ctypes.c_double(self.most),
-            )  # fmt: skip
+            ))  # fmt: skip
             if not math.isnan(ratio):
                 return ratio
             self.disturbed += 1
-            time.sleep(0.001 * min(attempt, 10))
+            time.sleep(0.0002 * min(attempt, 10))
         self.most = max(self.most, self.library.alone(ctypes.byref(self.wide)) * _ALONE)
         return math.inf
 
@@ -189,8 +191,6 @@ class Race:
         self.now = 1 - self.now
 
 
-
-
 def _wished(known: Mapping[str, int | None], objective: str) -> dict[str, int | None]:
     return {mode: at for mode, at in known.items() if _weight(known, mode, objective)}
 
@@ -210,6 +210,23 @@ def _weighed(known: Mapping[str, int | None], objective: str) -> list[tuple[str,
     return [(mode, weight / total) for mode, weight in weights]
 
 
-def settle() -> int:
-    """Stay on a core that is idle; its number."""
-    return pin()
+class Native:
+    """Judges candidates of one routine by a race."""
+
+    def __init__(self, race: Race, before: Arrangement) -> None:
+        self.race = race
+        self.coder = Coder(before)
+        self.take = race.take
+
+    def begin(self, best: Sequence[Candidate]) -> None:
+        self.race.begin(self.coder.code(best))
+
+    def ratio(self, other: Sequence[Candidate], limit: float) -> float:
+        return self.race.ratio(self.coder.code(other), limit)
+
+    def surely(self, best: Sequence[Candidate], other: Sequence[Candidate]) -> float:
+        return self.race.surely(self.coder.code(best), self.coder.code(other))
+
+    def cost(self, found: Sequence[Candidate]) -> float:
+        """By that of the code that the race was made for."""
+        return self.race.surely(self.race.first, self.coder.code(found))

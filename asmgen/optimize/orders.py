@@ -75,9 +75,7 @@ class _Fast:
         if order is not self._order:
             self._given[:] = list(order)
             self._order = order
-        if not self.call(
-            ctypes.byref(self.line), self._given, ctypes.byref(self.rng), self.made, self.colors
-        ):
+        if not self.call(ctypes.byref(self.line), self._given, ctypes.byref(self.rng), self.made, self.colors):
             return None
         registers = self.registers
         return Candidate(tuple(self.made), tuple([registers[each] for each in self.colors[: self.webs]]))
@@ -111,9 +109,7 @@ class _Line(ctypes.Structure):
                 found[flags[flag]] = writer
             return found
 
-        uses = [
-            [*(2 * at for at in web.reads), *(2 * at + 1 for at in web.changes)] for web in line.webs
-        ]
+        uses = [[*(2 * at for at in web.reads), *(2 * at + 1 for at in web.changes)] for web in line.webs]
         made: list[list[int]] = [[] for _ in range(len(line) + 1)]
         for at, web in enumerate(line.webs):
             made[web.maker].append(at)  # those without a maker last

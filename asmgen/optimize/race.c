@@ -34,35 +34,37 @@ void serialize(void)
 #endif
 }
 
-static double quick(const struct window *wide)
+enum { MOST = 64, PATIENCE = 4, PAUSE = 1000 };
+
+/* Whether the core is ours alone, at once or soon: additions that do not wait for each other take no longer. */
+static int quiet(const struct window *wide, double most)
 {
-    return took(wide, wide->loops);
+    for (int i = 0; i < PAUSE; i++)
+        if (took(wide, wide->loops) <= most)
+            return 1;
+    return 0;
 }
 
-enum { MOST = 64, PATIENCE = 6 };
-
 /* How much longer `b` takes than `a`: so many windows of each in turn (at most 64), and of each the time that a quarter
- * of them stay below, for what disturbs a window makes it longer. Left out are rounds beside which additions that do not
- * wait for each other take longer than `most`: the core's twin was at work. NaN when less than half are left of
- * PATIENCE times as many. */
+ * of them stay below, for what disturbs a window makes it longer. Left out are rounds beside which additions take longer
+ * than `most`: the core's twin was at work. NaN when PATIENCE times as many rounds are not enough. */
 double race(const struct window *a, const struct window *b, uint64_t rounds, const struct window *wide, double most)
 {
     double first[MOST], second[MOST];
     uint64_t good = 0;
     took(a, a->warm);
     took(b, b->warm);
-    double before = quick(wide);
     for (uint64_t i = 0; i < PATIENCE * rounds && good < rounds; i++) {
+        if (!quiet(wide, most))
+            return NAN;
         if (i & 1)
             second[good] = took(b, b->loops);
         first[good] = took(a, a->loops);
         if (!(i & 1))
             second[good] = took(b, b->loops);
-        double after = quick(wide);
-        good += before <= most && after <= most;
-        before = after;
+        good += took(wide, wide->loops) <= most;
     }
-    if (good < rounds && (good < 2 || 2 * good < rounds))
+    if (good < rounds)
         return NAN;
     qsort(first, good, sizeof *first, by_size);
     qsort(second, good, sizeof *second, by_size);
@@ -75,7 +77,7 @@ double alone(const struct window *wide)
 {
     double taken[MOST * 8];
     for (int i = 0; i < MOST * 8; i++)
-        taken[i] = quick(wide);
+        taken[i] = took(wide, wide->loops);
     qsort(taken, MOST * 8, sizeof *taken, by_size);
     return taken[MOST / 4];
 }

@@ -8,11 +8,11 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asmgen import plans
 from asmgen.cache import cached, keep
 from asmgen.errors import AsmgenError, UsageError
 from asmgen.kernel import Kernel
 from asmgen.nodes import Traced
+from asmgen.passes import plans
 from asmgen.passes.allocate import allocate
 from asmgen.passes.arrange import arranged, arrangement
 from asmgen.passes.calling import calling
