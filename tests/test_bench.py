@@ -120,13 +120,13 @@ def test_a_chained_call_takes_the_result_of_the_one_before() -> None:
     routine = Routine("f", b"\xc3", 0, (bytes(8), b"a" * 8, b"b" * 8, 5), {"by a": 1, "by b": 2, THROUGHPUT: None})
     for context in CONTEXTS:
         for mode, at in (("by a", 1), ("by b", 2)):
-            rows = timer._rows(routine, mode, context, bytearray())
+            rows = timer.rows_of(routine, mode, context, bytearray())
             assert len(rows) == context.calls and all(len(row) == ARGUMENTS == ROW // 8 for row in rows)
             for one, following in zip(rows, rows[1:] + rows[:1], strict=True):
                 assert following[at] == one[0] and one[3] == ("n", 5)
             assert (rows[0][0] != rows[0][at]) == context.apart
-        assert timer._rows(Routine("g", b"", 0, (3, 4), {THROUGHPUT: None}), THROUGHPUT, context, bytearray())
-        rows = timer._rows(routine, THROUGHPUT, context, bytearray())
+        assert timer.rows_of(Routine("g", b"", 0, (3, 4), {THROUGHPUT: None}), THROUGHPUT, context, bytearray())
+        rows = timer.rows_of(routine, THROUGHPUT, context, bytearray())
         assert all(row[0] not in row[1:] and row[1:] == rows[0][1:] for row in rows)
 
 
