@@ -124,7 +124,7 @@ def _next(state: State, pending: list[Task], rng: random.Random) -> Task | None:
     if pending:
         return pending.pop(0)
     left = state.seconds * (1 - state.part)
-    if left < _LEAST / 2 or not state.seeds:
+    if left < min(_LEAST, state.seconds / 8) / 2 or not state.seeds:
         return None
     ranked = sorted(state.seeds.values(), key=lambda each: each.cost)
     if state.part < _SPRINT:
