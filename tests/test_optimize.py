@@ -230,10 +230,29 @@ def test_a_killed_process_loses_no_result(monkeypatch: pytest.MonkeyPatch) -> No
         workers.close()
 
 
+@needs_cpu
+def test_a_cluster_does_tasks_and_loses_none_with_a_worker() -> None:
+    """Two Dask workers on this machine, one of which is killed while it walks."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+        workers = Cluster(cluster.scheduler_address)
+        killed: list[int] = []
+
+        def tell(state: State) -> None:
+            if not killed and state.judged:
+                processes = workers.client.run(os.getpid)
+                killed.append(next(iter(processes.values())))
+                os.kill(killed[0], signal.SIGKILL)
+
+        state = search(GOAL, _starts(), workers, 4, 1, tell)
+    assert killed and state.best is not None and state.gone == 0
+    assert len(state.seeds) == len(_starts()), "every start was measured"
+
+
 def test_a_scheduler_that_is_not_there_is_one_clear_error() -> None:
-    pytest.importorskip("distributed")
     with pytest.raises(AsmgenError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
-        Cluster("tcp://127.0.0.1:9")
+        Cluster("tcp://127.0.0.1:9", timeout=1)
 
 
 # The command.

@@ -88,15 +88,15 @@ def pin() -> int:
     if not hasattr(os, "sched_setaffinity"):
         return -1
     allowed = os.sched_getaffinity(0)
-    first = _idle()
+    first = idle()
     time.sleep(0.1)
-    last = _idle()
+    last = idle()
     best = max(sorted(allowed), key=lambda core: last.get(core, 0) - first.get(core, 0))
     os.sched_setaffinity(0, {best})
     return best
 
 
-def _idle() -> dict[int, int]:
+def idle() -> dict[int, int]:
     """Ticks that each core has been idle."""
     try:
         lines = [line.split() for line in Path("/proc/stat").read_text().splitlines()]

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 
-from asmgen.bench.child import pin
 from asmgen.bench.timer import can_run, cpu
 from asmgen.errors import AsmgenError
 from asmgen.kernel import Kernel
 from asmgen.optimize.anneal import Annealer, candidate
 from asmgen.optimize.native import SEARCHED, Native, Race
+from asmgen.optimize.pinned import pin
 from asmgen.passes import Options, compile_stages, seeded
 from asmgen.passes.arrange import Arrangement, Order, arranged, arrangement
 from asmgen.passes.frame import frame

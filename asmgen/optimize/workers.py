@@ -93,13 +93,13 @@ class Local:
 class Cluster:
     """Workers of a Dask scheduler, which have asmgen and the same scripts."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, timeout: float = 10) -> None:
         try:
             from distributed import Client
         except ImportError:
             raise AsmgenError("a cluster needs Dask's distributed", hint="pip install 'asmgen[cluster]'") from None
         try:
-            self.client = Client(address, timeout=10)
+            self.client = Client(address, timeout=timeout)
         except (OSError, ValueError) as error:
             hint = "give its address as it prints it, such as tcp://10.0.0.1:8786"
             raise AsmgenError(f"no Dask scheduler answers at {address}: {error}", hint=hint) from error
