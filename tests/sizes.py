@@ -27,8 +27,9 @@ class Size:
 
 @cache
 def sizes(kernel: Function, target: str, features: str = "default") -> Size:
-    """The size of a kernel's routine."""
-    code = compile_kernel(kernel, Options(target, features))
+    """The size of a kernel's routine by the default schedule: a plan may take one with more instructions that is
+    faster."""
+    code = compile_kernel(kernel, Options(target, features, planned=False))
     made = [item for item in code.items if isinstance(item, Instruction)]
     names = Counter(instruction.row.mnemonic for instruction in made if instruction.row.name not in MARKS)
     saved = 8 * len(code.saved)

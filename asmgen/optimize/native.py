@@ -27,12 +27,12 @@ from asmgen.optimize.orders import Candidate
 from asmgen.passes.arrange import Arrangement
 
 #: Contexts that the search uses; winners are measured again in the others.
-SEARCHED, HELD_OUT = CONTEXTS[:3], CONTEXTS[3:]
+SEARCHED, HELD_OUT = CONTEXTS[:6], CONTEXTS[6:]
 #: Cycles of a window, as TSC stamps.
 _LONG = 5_000
-#: How many modes and contexts a candidate is looked at in before all, how close it must be then, and rounds of a closer
-#: look.
-_GLANCE, _CLOSE, _SURELY = 3, 0.005, 15
+#: How many modes and contexts a candidate is looked at in before all, how close it must be then, and rounds of a look
+#: and of a closer one.
+_GLANCE, _CLOSE, _ROUNDS, _SURELY = 3, 0.005, 3, 11
 _PAGE = 4096
 #: How much longer additions may take than on a core of one's own, and how often a quiet moment is waited for.
 _ALONE, _ATTEMPTS = 1.05, 300
@@ -174,7 +174,7 @@ class Race:
         self.library.serialize()
         glance = self.pairs[:_GLANCE]
         first = sum(pair.weight * self._one(pair, 3) for pair in glance) / sum(pair.weight for pair in glance)
-        return first if first > limit + _CLOSE else self._all(5)
+        return first if first > limit + _CLOSE else self._all(_ROUNDS)
 
     def surely(self, best: bytes, other: bytes) -> float:
         """The time of the other one by that of the best, each in either place, which is what is to be beaten then."""

@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from asmgen.errors import AsmgenError
-from asmgen.optimize.tasks import Goal, Outcome, Task, arrangement_of, kernel_of
+from asmgen.optimize.tasks import Goal, Outcome, Task, arrangement_of, kernel_of, start_of
 from asmgen.optimize.workers import Workers
+from asmgen.passes import count
+from asmgen.passes.frame import frame
 from asmgen.passes.plans import GENERIC, Seed, hash_of
 from asmgen.passes.schedule import Freedom
 from asmgen.targets.cores import names
@@ -19,6 +21,8 @@ FREEDOMS = {
     "amd64": (Freedom(0, 11), Freedom(6, 11), Freedom(6, 14), Freedom(16, 13), Freedom(40, 14)),
     "arm64": (Freedom(0, 15), Freedom(6, 15), Freedom(6, 20), Freedom(10, 20), Freedom(24, 20), Freedom(60, 24)),
 }
+#: How many instructions a seed may have, by those of the default schedule.
+_LONGER = 1.12
 #: Seeds that walks begin from, and the part of the time that is theirs.
 _SEEDS, _SPRINT = 4, 0.5
 #: Seconds of a walk, and how often the best of all is where it begins rather than the second one.
@@ -27,7 +31,8 @@ _LEAST, _MOST, _OFTEN = 2.0, 12.0, 0.75
 
 def seeds(goal: Goal) -> list[Seed]:
     """Every alternative of the script's decisions, one at a time, in several schedules; those that give the same
-    routine once."""
+    routine once, and none that is much longer than the default."""
+    most = _LONGER * count(start_of(goal))
     kernel = kernel_of(goal.kernel)
     tables = [GENERIC, *([goal.core] if goal.core in names(goal.target) and goal.core != GENERIC else [])]
     found: dict[str, Seed] = {}
@@ -35,7 +40,9 @@ def seeds(goal: Goal) -> list[Seed]:
         for table in tables:
             for freedom in FREEDOMS[goal.target]:
                 seed = Seed(tuple(sorted(choices.items())), table, freedom)
-                found.setdefault(hash_of(arrangement_of(goal, seed).allocated), seed)
+                made = arrangement_of(goal, seed).allocated
+                if count(frame(made)) <= most:
+                    found.setdefault(hash_of(made), seed)
     return list(found.values())
 
 

@@ -83,113 +83,113 @@ SYMBOL(p256_mul):
 	.cfi_offset %r14, -48
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo return reduced(a.value * b.value) */
-	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo */
-	addq	%r10, %r8               /* a[0]*b[1].lo.. */
-	mulxq	16(%rax), %rcx, %r10    /* r10=a[0]*b[2].hi rcx=a[0]*b[2].lo */
-	adcq	%r9, %rcx               /* a[0]*b[2].lo.. */
-	mulxq	24(%rax), %rbx, %r9     /* r9=a[0]*b[3].hi rbx=a[0]*b[3].lo */
+	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo return reduced(a.value * b.value) */
+	mulxq	24(%rax), %rbx, %r10    /* r10=a[0]*b[3].hi rbx=a[0]*b[3].lo */
+	mulxq	16(%rax), %rcx, %r11    /* r11=a[0]*b[2].hi rcx=a[0]*b[2].lo */
+	mulxq	(%rax), %r12, %rbp      /* rbp=a[0]*b[0].hi r12=a[0]*b[0].lo */
 	movq	8(%rsi), %rdx           /* a[1] */
-	adcq	%r10, %rbx              /* a[0]*b[3].lo.. */
-	adcq	$0, %r9                 /* a[0]*b[3].hi.. */
-	mulxq	(%rax), %rbp, %r10      /* r10=a[1]*b[0].hi rbp=a[1]*b[0].lo */
-	xorl	%r12d, %r12d            /* 0 */
+	addq	%rbp, %r8               /* a[0]*b[1].lo.. */
+	adcq	%r9, %rcx               /* a[0]*b[2].lo.. */
+	adcq	%r11, %rbx              /* a[0]*b[3].lo.. */
+	adcq	$0, %r10                /* a[0]*b[3].hi.. */
+	mulxq	(%rax), %rbp, %r11      /* r11=a[1]*b[0].hi rbp=a[1]*b[0].lo */
+	mulxq	8(%rax), %r13, %r9      /* r9=a[1]*b[1].hi r13=a[1]*b[1].lo */
+	xorl	%r14d, %r14d            /* 0 */
 	adcxq	%rbp, %r8               /* a[0]*b[1].lo.. */
-	mulxq	8(%rax), %r13, %rbp     /* rbp=a[1]*b[1].hi r13=a[1]*b[1].lo */
 	adcxq	%r13, %rcx              /* a[0]*b[2].lo.. */
-	adoxq	%r10, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	16(%rax), %r13, %r10    /* r10=a[1]*b[2].hi r13=a[1]*b[2].lo */
+	mulxq	16(%rax), %r13, %rbp    /* rbp=a[1]*b[2].hi r13=a[1]*b[2].lo */
 	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
-	adoxq	%rbp, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	24(%rax), %rdx, %rbp    /* rbp=a[1]*b[3].hi rdx=a[1]*b[3].lo */
-	adcxq	%rdx, %r9               /* a[0]*b[3].hi.. */
+	adoxq	%r11, %rcx              /* a[0]*b[2].lo.. */
+	adoxq	%r9, %rbx               /* a[0]*b[3].lo.. */
+	mulxq	24(%rax), %rdx, %r11    /* r11=a[1]*b[3].hi rdx=a[1]*b[3].lo */
+	adcxq	%rdx, %r10              /* a[0]*b[3].hi.. */
+	adcxq	%r14, %r11              /* a[1]*b[3].hi.. */
+	adoxq	%rbp, %r10              /* a[0]*b[3].hi.. */
+	adoxq	%r14, %r11              /* a[1]*b[3].hi.. */
 	movq	16(%rsi), %rdx          /* a[2] */
-	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
-	adcxq	%r12, %rbp              /* a[1]*b[3].hi.. */
-	adoxq	%r12, %rbp              /* a[1]*b[3].hi.. */
-	mulxq	(%rax), %r12, %r10      /* r10=a[2]*b[0].hi r12=a[2]*b[0].lo */
 	xorl	%r13d, %r13d            /* 0 */
-	adcxq	%r12, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	8(%rax), %r14, %r12     /* r12=a[2]*b[1].hi r14=a[2]*b[1].lo */
+	mulxq	(%rax), %rbp, %r9       /* r9=a[2]*b[0].hi rbp=a[2]*b[0].lo */
+	adcxq	%rbp, %rcx              /* a[0]*b[2].lo.. */
+	mulxq	8(%rax), %r14, %rbp     /* rbp=a[2]*b[1].hi r14=a[2]*b[1].lo */
 	adcxq	%r14, %rbx              /* a[0]*b[3].lo.. */
-	adoxq	%r10, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	16(%rax), %r14, %r10    /* r10=a[2]*b[2].hi r14=a[2]*b[2].lo */
-	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
-	adoxq	%r12, %r9               /* a[0]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r12    /* r12=a[2]*b[3].hi rdx=a[2]*b[3].lo */
-	adcxq	%rdx, %rbp              /* a[1]*b[3].hi.. */
+	adoxq	%r9, %rbx               /* a[0]*b[3].lo.. */
+	mulxq	16(%rax), %r14, %r9     /* r9=a[2]*b[2].hi r14=a[2]*b[2].lo */
+	adcxq	%r14, %r10              /* a[0]*b[3].hi.. */
+	adoxq	%rbp, %r10              /* a[0]*b[3].hi.. */
+	mulxq	24(%rax), %rdx, %rbp    /* rbp=a[2]*b[3].hi rdx=a[2]*b[3].lo */
+	adcxq	%rdx, %r11              /* a[1]*b[3].hi.. */
+	adcxq	%r13, %rbp              /* a[2]*b[3].hi.. */
+	adoxq	%r9, %r11               /* a[1]*b[3].hi.. */
+	adoxq	%r13, %rbp              /* a[2]*b[3].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	adoxq	%r10, %rbp              /* a[1]*b[3].hi.. */
-	adcxq	%r13, %r12              /* a[2]*b[3].hi.. */
-	adoxq	%r13, %r12              /* a[2]*b[3].hi.. */
-	mulxq	(%rax), %r13, %r10      /* r10=a[3]*b[0].hi r13=a[3]*b[0].lo */
 	xorl	%esi, %esi              /* 0 */
+	mulxq	(%rax), %r13, %r9       /* r9=a[3]*b[0].hi r13=a[3]*b[0].lo */
 	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
 	mulxq	8(%rax), %r14, %r13     /* r13=a[3]*b[1].hi r14=a[3]*b[1].lo */
-	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
-	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
-	mulxq	16(%rax), %r14, %r10    /* r10=a[3]*b[2].hi r14=a[3]*b[2].lo */
-	adcxq	%r14, %rbp              /* a[1]*b[3].hi.. */
-	adoxq	%r13, %rbp              /* a[1]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r13    /* r13=a[3]*b[3].hi rdx=a[3]*b[3].lo */
-	adcxq	%rdx, %r12              /* a[2]*b[3].hi.. */
-	adoxq	%r10, %r12              /* a[2]*b[3].hi.. */
-	adcxq	%rsi, %r13              /* a[3]*b[3].hi.. */
-	adoxq	%rsi, %r13              /* a[3]*b[3].hi.. */
-	movl	$32, %eax               /* 0x20 */
-	shlxq	%rax, %r11, %r10        /* a[0]*b[0].lo<<       low = rest + ((q << 32) + (q * TOP << 128)) */
-	shrxq	%rax, %r11, %rsi        /* (a[0]*b[0].lo).high */
+	adcxq	%r14, %r10              /* a[0]*b[3].hi.. */
+	adoxq	%r9, %r10               /* a[0]*b[3].hi.. */
+	mulxq	16(%rax), %r14, %r9     /* r9=a[3]*b[2].hi r14=a[3]*b[2].lo */
+	adcxq	%r14, %r11              /* a[1]*b[3].hi.. */
+	mulxq	24(%rax), %rdx, %rax    /* rax=a[3]*b[3].hi rdx=a[3]*b[3].lo */
+	movl	$32, %r14d              /* 0x20 */
+	adcxq	%rdx, %rbp              /* a[2]*b[3].hi.. */
+	adoxq	%r13, %r11              /* a[1]*b[3].hi.. */
+	adcxq	%rsi, %rax              /* a[3]*b[3].hi.. */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
-	mulxq	%r11, %r14, %r11        /* r11=a[0]*b[0].lo.hi r14=a[0]*b[0].lo.lo */
-	addq	%r10, %r8               /* a[0]*b[1].lo.. */
+	adoxq	%r9, %rbp               /* a[2]*b[3].hi.. */
+	adoxq	%rsi, %rax              /* a[3]*b[3].hi.. */
+	shrxq	%r14, %r12, %rsi        /* (a[0]*b[0].lo).high  low = rest + ((q << 32) + (q * TOP << 128)) */
+	shlxq	%r14, %r12, %r9         /* a[0]*b[0].lo<< */
+	mulxq	%r12, %r13, %r12        /* r12=a[0]*b[0].lo.hi r13=a[0]*b[0].lo.lo */
+	addq	%r9, %r8                /* a[0]*b[1].lo.. */
 	adcq	%rsi, %rcx              /* a[0]*b[2].lo.. */
-	adcq	%r14, %rbx              /* a[0]*b[3].lo.. */
-	adcq	$0, %r11                /* a[0]*b[0].lo.hi.. */
-	shlxq	%rax, %r8, %r10         /* a[0]*b[1].lo..<< */
-	shrxq	%rax, %r8, %rsi         /* (a[0]*b[1].lo..).high */
-	mulxq	%r8, %r14, %r8          /* r8=a[0]*b[1].lo...hi r14=a[0]*b[1].lo...lo */
-	addq	%r10, %rcx              /* a[0]*b[2].lo.. */
-	adcq	%rsi, %rbx              /* a[0]*b[3].lo.. */
-	adcq	%r14, %r11              /* a[0]*b[0].lo.hi.. */
-	adcq	$0, %r8                 /* a[0]*b[1].lo...hi.. */
-	shlxq	%rax, %rcx, %r10        /* a[0]*b[2].lo..<< */
-	shrxq	%rax, %rcx, %rsi        /* (a[0]*b[2].lo..).high */
-	mulxq	%rcx, %r14, %rcx        /* rcx=a[0]*b[2].lo...hi r14=a[0]*b[2].lo...lo */
-	addq	%r10, %rbx              /* a[0]*b[3].lo.. */
-	adcq	%rsi, %r11              /* a[0]*b[0].lo.hi.. */
-	adcq	%r14, %r8               /* a[0]*b[1].lo...hi.. */
-	adcq	$0, %rcx                /* a[0]*b[2].lo...hi.. */
-	shlxq	%rax, %rbx, %r10        /* a[0]*b[3].lo..<< */
-	shrxq	%rax, %rbx, %rax        /* (a[0]*b[3].lo..).high */
-	mulxq	%rbx, %rbx, %rsi        /* rsi=a[0]*b[3].lo...hi rbx=a[0]*b[3].lo...lo */
-	addq	%r10, %r11              /* a[0]*b[0].lo.hi.. */
-	adcq	%rax, %r8               /* a[0]*b[1].lo...hi.. */
-	adcq	%rbx, %rcx              /* a[0]*b[2].lo...hi.. */
-	adcq	$0, %rsi                /* a[0]*b[3].lo...hi.. */
-	addq	%r9, %r11               /* a[0]*b[0].lo.hi..    return (low + high).reduce_once(P) */
-	adcq	%rbp, %r8               /* a[0]*b[1].lo...hi.. */
-	adcq	%r12, %rcx              /* a[0]*b[2].lo...hi.. */
-	adcq	%r13, %rsi              /* a[0]*b[3].lo...hi.. */
-	movq	$0, %rax                /* start */
-	adcq	$0, %rax                /* %v116 */
-	movq	%r11, %r10              /* a[0]*b[0].lo.hi.. */
-	subq	$-1, %r10               /* a[0]*b[0].lo.hi.. */
-	movl	$0xffffffff, %r9d       /* 0xffffffff */
-	movq	%r8, %rbx               /* a[0]*b[1].lo...hi.. */
-	sbbq	%r9, %rbx               /* a[0]*b[1].lo...hi.. */
-	movq	%rcx, %r9               /* a[0]*b[2].lo...hi.. */
-	sbbq	$0, %r9                 /* a[0]*b[2].lo...hi.. */
-	movq	%rsi, %rbp              /* a[0]*b[3].lo...hi.. */
+	adcq	%r13, %rbx              /* a[0]*b[3].lo.. */
+	shlxq	%r14, %r8, %r9          /* a[0]*b[1].lo..<< */
+	adcq	$0, %r12                /* a[0]*b[0].lo.hi.. */
+	mulxq	%r8, %r13, %rsi         /* rsi=a[0]*b[1].lo...hi r13=a[0]*b[1].lo...lo */
+	shrxq	%r14, %r8, %r8          /* (a[0]*b[1].lo..).high */
+	addq	%r9, %rcx               /* a[0]*b[2].lo.. */
+	adcq	%r8, %rbx               /* a[0]*b[3].lo.. */
+	adcq	%r13, %r12              /* a[0]*b[0].lo.hi.. */
+	adcq	$0, %rsi                /* a[0]*b[1].lo...hi.. */
+	mulxq	%rcx, %r8, %r9          /* r9=a[0]*b[2].lo...hi r8=a[0]*b[2].lo...lo */
+	shlxq	%r14, %rcx, %r13        /* a[0]*b[2].lo..<< */
+	shrxq	%r14, %rcx, %rcx        /* (a[0]*b[2].lo..).high */
+	addq	%r13, %rbx              /* a[0]*b[3].lo.. */
+	shlxq	%r14, %rbx, %r13        /* a[0]*b[3].lo..<< */
+	adcq	%rcx, %r12              /* a[0]*b[0].lo.hi.. */
+	adcq	%r8, %rsi               /* a[0]*b[1].lo...hi.. */
+	adcq	$0, %r9                 /* a[0]*b[2].lo...hi.. */
+	mulxq	%rbx, %rcx, %r8         /* r8=a[0]*b[3].lo...hi rcx=a[0]*b[3].lo...lo */
+	shrxq	%r14, %rbx, %rbx        /* (a[0]*b[3].lo..).high */
+	addq	%r13, %r12              /* a[0]*b[0].lo.hi.. */
+	adcq	%rbx, %rsi              /* a[0]*b[1].lo...hi.. */
+	adcq	%rcx, %r9               /* a[0]*b[2].lo...hi.. */
+	adcq	$0, %r8                 /* a[0]*b[3].lo...hi.. */
+	addq	%r10, %r12              /* a[0]*b[0].lo.hi..    return (low + high).reduce_once(P) */
+	adcq	%r11, %rsi              /* a[0]*b[1].lo...hi.. */
+	movq	$0, %r10                /* start */
+	adcq	%rbp, %r9               /* a[0]*b[2].lo...hi.. */
+	adcq	%rax, %r8               /* a[0]*b[3].lo...hi.. */
+	movq	%r8, %rbp               /* a[0]*b[3].lo...hi.. */
+	movq	%r9, %rax               /* a[0]*b[2].lo...hi.. */
+	adcq	$0, %r10                /* %v116 */
+	movl	$0xffffffff, %r11d      /* 0xffffffff */
+	movq	%r12, %rcx              /* a[0]*b[0].lo.hi.. */
+	movq	%rsi, %rbx              /* a[0]*b[1].lo...hi.. */
+	subq	$-1, %rcx               /* a[0]*b[0].lo.hi.. */
+	sbbq	%r11, %rbx              /* a[0]*b[1].lo...hi.. */
+	sbbq	$0, %rax                /* a[0]*b[2].lo...hi.. */
 	sbbq	%rdx, %rbp              /* a[0]*b[3].lo...hi.. */
-	sbbq	$0, %rax
-	cmovcq	%r11, %r10              /* %v124 */
-	cmovcq	%r8, %rbx               /* %v125 */
-	cmovcq	%rcx, %r9               /* %v126 */
-	cmovcq	%rsi, %rbp              /* %v127 */
-	movq	%r10, (%rdi)            /*                      def mul(a: element, b: element) -> element: */
-	movq	%rbx, 8(%rdi)
-	movq	%r9, 16(%rdi)
-	movq	%rbp, 24(%rdi)
+	sbbq	$0, %r10
+	cmovcq	%r9, %rax               /* %v126 */
+	cmovcq	%r12, %rcx              /* %v124 */
+	movq	%rax, 16(%rdi)          /*                      def mul(a: element, b: element) -> element: */
+	movq	%rcx, (%rdi)
+	cmovcq	%rsi, %rbx              /* %v125                return (low + high).reduce_once(P) */
+	movq	%rbx, 8(%rdi)           /*                      def mul(a: element, b: element) -> element: */
+	cmovcq	%r8, %rbp               /* %v127                return (low + high).reduce_once(P) */
+	movq	%rbp, 24(%rdi)          /*                      def mul(a: element, b: element) -> element: */
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
 	.cfi_restore %r14
@@ -218,8 +218,8 @@ SYMBOL(p256_mul):
  * out     out: limbs below 2^64, the last one at most 2^64 - 2^32 + 1, the value below p
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi r8 r9 r10 r11, flags
- * saves   rbx rbp r12 r13 r14
- * stack   40 bytes
+ * saves   rbx rbp r12 r13 r14 r15
+ * stack   48 bytes
  * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p256_sqr)
@@ -244,101 +244,106 @@ SYMBOL(p256_sqr):
 	pushq	%r14                    /* save */
 	.cfi_def_cfa_offset 48
 	.cfi_offset %r14, -48
-	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	8(%rsi), %r10, %rax     /* rax=a[1]*a[2].hi r10=a[1]*a[2].lo return reduced(a.value * a.value) */
-	mulxq	(%rsi), %r9, %r11       /* r11=a[0]*a[2].hi r9=a[0]*a[2].lo */
+	pushq	%r15                    /* save */
+	.cfi_def_cfa_offset 56
+	.cfi_offset %r15, -56
 	movq	8(%rsi), %rdx           /* a[1] */
+	mulxq	(%rsi), %rbx, %r11      /* r11=a[0]*a[1].hi rbx=a[0]*a[1].lo return reduced(a.value * a.value) */
 	mulxq	24(%rsi), %rcx, %r8     /* r8=a[1]*a[3].hi rcx=a[1]*a[3].lo */
-	addq	%r11, %r10              /* a[1]*a[2].lo.. */
-	mulxq	(%rsi), %rbx, %r11      /* r11=a[0]*a[1].hi rbx=a[0]*a[1].lo */
-	movq	24(%rsi), %rdx          /* a[3] */
-	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
-	mulxq	(%rsi), %rbp, %rcx      /* rcx=a[0]*a[3].hi rbp=a[0]*a[3].lo */
-	mulxq	16(%rsi), %r13, %r12    /* r12=a[2]*a[3].hi r13=a[2]*a[3].lo */
+	movq	16(%rsi), %rdx          /* a[2] */
+	mulxq	(%rsi), %r9, %rax       /* rax=a[0]*a[2].hi r9=a[0]*a[2].lo */
+	mulxq	8(%rsi), %rbp, %r10     /* r10=a[1]*a[2].hi rbp=a[1]*a[2].lo */
+	addq	%rax, %rbp              /* a[1]*a[2].lo.. */
 	movq	(%rsi), %rdx            /* a[0] */
+	adcq	%rcx, %r10              /* a[1]*a[2].hi.. */
+	mulxq	%rdx, %rax, %rcx        /* rcx=a[0]*a[0].hi rax=a[0]*a[0].lo */
 	adcq	$0, %r8                 /* a[1]*a[3].hi.. */
+	movq	24(%rsi), %rdx          /* a[3] */
+	mulxq	16(%rsi), %r13, %r12    /* r12=a[2]*a[3].hi r13=a[2]*a[3].lo */
 	addq	%r11, %r9               /* a[0]*a[2].lo.. */
-	adcq	%rbp, %r10              /* a[1]*a[2].lo.. */
-	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
+	mulxq	(%rsi), %r11, %rdx      /* rdx=a[0]*a[3].hi r11=a[0]*a[3].lo */
+	movq	$0, %r14                /* start */
+	adcq	%r11, %rbp              /* a[1]*a[2].lo.. */
+	adcq	%rdx, %r10              /* a[1]*a[2].hi.. */
 	adcq	%r13, %r8               /* a[1]*a[3].hi.. */
 	adcq	$0, %r12                /* a[2]*a[3].hi.. */
 	addq	%rbx, %rbx              /* a[0]*a[1].lo.. */
-	movq	$0, %r11                /* start */
 	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
-	mulxq	%rdx, %rbp, %rcx        /* rcx=a[0]*a[0].hi rbp=a[0]*a[0].lo */
 	movq	8(%rsi), %rdx           /* a[1] */
-	adcq	%r10, %r10              /* a[1]*a[2].lo.. */
-	adcq	%rax, %rax              /* a[1]*a[2].hi.. */
+	mulxq	%rdx, %r11, %r13        /* r13=a[1]*a[1].hi r11=a[1]*a[1].lo */
+	adcq	%rbp, %rbp              /* a[1]*a[2].lo.. */
+	adcq	%r10, %r10              /* a[1]*a[2].hi.. */
+	movq	16(%rsi), %rdx          /* a[2] */
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
 	adcq	%r12, %r12              /* a[2]*a[3].hi.. */
-	mulxq	%rdx, %r14, %r13        /* r13=a[1]*a[1].hi r14=a[1]*a[1].lo */
-	movq	16(%rsi), %rdx          /* a[2] */
-	adcq	$0, %r11                /* %v33 */
+	adcq	$0, %r14                /* %v33 */
 	addq	%rcx, %rbx              /* a[0]*a[1].lo.. */
-	mulxq	%rdx, %rdx, %rcx        /* rcx=a[2]*a[2].hi rdx=a[2]*a[2].lo */
-	adcq	%r14, %r9               /* a[0]*a[2].lo.. */
-	adcq	%r13, %r10              /* a[1]*a[2].lo.. */
-	movq	%rdx, %r13              /* a[2]*a[2].lo */
+	mulxq	%rdx, %r15, %rcx        /* rcx=a[2]*a[2].hi r15=a[2]*a[2].lo */
+	adcq	%r11, %r9               /* a[0]*a[2].lo.. */
+	movl	$32, %r11d              /* 0x20 */
+	adcq	%r13, %rbp              /* a[1]*a[2].lo.. */
+	adcq	%r15, %r10              /* a[1]*a[2].hi.. */
+	shlxq	%r11, %rax, %r13        /* a[0]*a[0].lo<<       low = rest + ((q << 32) + (q * TOP << 128)) */
+	adcq	%rcx, %r8               /* a[1]*a[3].hi..       return reduced(a.value * a.value) */
 	movq	24(%rsi), %rdx          /* a[3] */
-	mulxq	%rdx, %r14, %rdx        /* rdx=a[3]*a[3].hi r14=a[3]*a[3].lo */
-	adcq	%r13, %rax              /* a[1]*a[2].hi.. */
-	adcq	%rcx, %r8               /* a[1]*a[3].hi.. */
-	movl	$32, %ecx               /* 0x20 */
-	shlxq	%rcx, %rbp, %rsi        /* a[0]*a[0].lo<<       low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcq	%r14, %r12              /* a[2]*a[3].hi..       return reduced(a.value * a.value) */
-	shrxq	%rcx, %rbp, %r13        /* (a[0]*a[0].lo).high  low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcq	%rdx, %r11              /* a[3]*a[3].hi..       return reduced(a.value * a.value) */
+	mulxq	%rdx, %rcx, %rdx        /* rdx=a[3]*a[3].hi rcx=a[3]*a[3].lo */
+	adcq	%rcx, %r12              /* a[2]*a[3].hi.. */
+	adcq	%rdx, %r14              /* a[3]*a[3].hi.. */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
-	mulxq	%rbp, %r14, %rbp        /* rbp=a[0]*a[0].lo.hi r14=a[0]*a[0].lo.lo low = rest + ((q << 32) + (q * TOP << 128)) */
-	addq	%rsi, %rbx              /* a[0]*a[1].lo.. */
-	adcq	%r13, %r9               /* a[0]*a[2].lo.. */
-	shlxq	%rcx, %rbx, %rsi        /* a[0]*a[1].lo..<< */
-	shrxq	%rcx, %rbx, %r13        /* (a[0]*a[1].lo..).high */
-	adcq	%r14, %r10              /* a[1]*a[2].lo.. */
-	mulxq	%rbx, %r14, %rbx        /* rbx=a[0]*a[1].lo...hi r14=a[0]*a[1].lo...lo */
-	adcq	$0, %rbp                /* a[0]*a[0].lo.hi.. */
-	addq	%rsi, %r9               /* a[0]*a[2].lo.. */
-	adcq	%r13, %r10              /* a[1]*a[2].lo.. */
-	shlxq	%rcx, %r9, %rsi         /* a[0]*a[2].lo..<< */
-	shrxq	%rcx, %r9, %r13         /* (a[0]*a[2].lo..).high */
-	adcq	%r14, %rbp              /* a[0]*a[0].lo.hi.. */
-	mulxq	%r9, %r14, %r9          /* r9=a[0]*a[2].lo...hi r14=a[0]*a[2].lo...lo */
-	adcq	$0, %rbx                /* a[0]*a[1].lo...hi.. */
-	addq	%rsi, %r10              /* a[1]*a[2].lo.. */
-	adcq	%r13, %rbp              /* a[0]*a[0].lo.hi.. */
-	shlxq	%rcx, %r10, %rsi        /* a[1]*a[2].lo..<< */
-	shrxq	%rcx, %r10, %rcx        /* (a[1]*a[2].lo..).high */
-	adcq	%r14, %rbx              /* a[0]*a[1].lo...hi.. */
-	mulxq	%r10, %r13, %r10        /* r10=a[1]*a[2].lo...hi r13=a[1]*a[2].lo...lo */
-	adcq	$0, %r9                 /* a[0]*a[2].lo...hi.. */
-	addq	%rsi, %rbp              /* a[0]*a[0].lo.hi.. */
-	adcq	%rcx, %rbx              /* a[0]*a[1].lo...hi.. */
-	movq	$0, %rcx                /* start                return (low + high).reduce_once(P) */
-	adcq	%r13, %r9               /* a[0]*a[2].lo...hi..  low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcq	$0, %r10                /* a[1]*a[2].lo...hi.. */
-	addq	%rax, %rbp              /* a[0]*a[0].lo.hi..    return (low + high).reduce_once(P) */
-	adcq	%r8, %rbx               /* a[0]*a[1].lo...hi.. */
-	adcq	%r12, %r9               /* a[0]*a[2].lo...hi.. */
-	adcq	%r11, %r10              /* a[1]*a[2].lo...hi.. */
-	adcq	$0, %rcx                /* %v88 */
-	movq	%rbp, %rax              /* a[0]*a[0].lo.hi.. */
-	subq	$-1, %rax               /* a[0]*a[0].lo.hi.. */
+	addq	%r13, %rbx              /* a[0]*a[1].lo..       low = rest + ((q << 32) + (q * TOP << 128)) */
+	shlxq	%r11, %rbx, %r13        /* a[0]*a[1].lo..<< */
+	shrxq	%r11, %rax, %r15        /* (a[0]*a[0].lo).high */
+	adcq	%r15, %r9               /* a[0]*a[2].lo.. */
+	mulxq	%rbx, %r15, %rcx        /* rcx=a[0]*a[1].lo...hi r15=a[0]*a[1].lo...lo */
+	mulxq	%rax, %rsi, %rax        /* rax=a[0]*a[0].lo.hi rsi=a[0]*a[0].lo.lo */
+	shrxq	%r11, %rbx, %rbx        /* (a[0]*a[1].lo..).high */
+	adcq	%rsi, %rbp              /* a[1]*a[2].lo.. */
+	adcq	$0, %rax                /* a[0]*a[0].lo.hi.. */
+	addq	%r13, %r9               /* a[0]*a[2].lo.. */
+	adcq	%rbx, %rbp              /* a[1]*a[2].lo.. */
+	shlxq	%r11, %r9, %rsi         /* a[0]*a[2].lo..<< */
+	mulxq	%r9, %r13, %rbx         /* rbx=a[0]*a[2].lo...hi r13=a[0]*a[2].lo...lo */
+	adcq	%r15, %rax              /* a[0]*a[0].lo.hi.. */
+	adcq	$0, %rcx                /* a[0]*a[1].lo...hi.. */
+	shrxq	%r11, %r9, %r9          /* (a[0]*a[2].lo..).high */
+	addq	%rsi, %rbp              /* a[1]*a[2].lo.. */
+	adcq	%r9, %rax               /* a[0]*a[0].lo.hi.. */
+	shlxq	%r11, %rbp, %r9         /* a[1]*a[2].lo..<< */
+	adcq	%r13, %rcx              /* a[0]*a[1].lo...hi.. */
+	mulxq	%rbp, %r13, %rsi        /* rsi=a[1]*a[2].lo...hi r13=a[1]*a[2].lo...lo */
+	adcq	$0, %rbx                /* a[0]*a[2].lo...hi.. */
+	addq	%r9, %rax               /* a[0]*a[0].lo.hi.. */
+	shrxq	%r11, %rbp, %r11        /* (a[1]*a[2].lo..).high */
+	adcq	%r11, %rcx              /* a[0]*a[1].lo...hi.. */
+	adcq	%r13, %rbx              /* a[0]*a[2].lo...hi.. */
+	adcq	$0, %rsi                /* a[1]*a[2].lo...hi.. */
+	addq	%r10, %rax              /* a[0]*a[0].lo.hi..    return (low + high).reduce_once(P) */
+	adcq	%r8, %rcx               /* a[0]*a[1].lo...hi.. */
+	adcq	%r12, %rbx              /* a[0]*a[2].lo...hi.. */
+	movq	$0, %r10                /* start */
+	adcq	%r14, %rsi              /* a[1]*a[2].lo...hi.. */
+	adcq	$0, %r10                /* %v88 */
+	movq	%rcx, %r8               /* a[0]*a[1].lo...hi.. */
 	movl	$0xffffffff, %r11d      /* 0xffffffff */
-	movq	%rbx, %r8               /* a[0]*a[1].lo...hi.. */
+	movq	%rbx, %r9               /* a[0]*a[2].lo...hi.. */
+	movq	%rax, %rbp              /* a[0]*a[0].lo.hi.. */
+	subq	$-1, %rbp               /* a[0]*a[0].lo.hi.. */
 	sbbq	%r11, %r8               /* a[0]*a[1].lo...hi.. */
-	movq	%r9, %r11               /* a[0]*a[2].lo...hi.. */
-	sbbq	$0, %r11                /* a[0]*a[2].lo...hi.. */
-	movq	%r10, %rsi              /* a[1]*a[2].lo...hi.. */
-	sbbq	%rdx, %rsi              /* a[1]*a[2].lo...hi.. */
-	sbbq	$0, %rcx
-	cmovcq	%rbp, %rax              /* %v96 */
-	cmovcq	%rbx, %r8               /* %v97 */
-	cmovcq	%r9, %r11               /* %v98 */
-	cmovcq	%r10, %rsi              /* %v99 */
-	movq	%rax, (%rdi)            /*                      def sqr(a: element) -> element: */
-	movq	%r8, 8(%rdi)
-	movq	%r11, 16(%rdi)
-	movq	%rsi, 24(%rdi)
+	movq	%rsi, %r11              /* a[1]*a[2].lo...hi.. */
+	sbbq	$0, %r9                 /* a[0]*a[2].lo...hi.. */
+	sbbq	%rdx, %r11              /* a[1]*a[2].lo...hi.. */
+	sbbq	$0, %r10
+	cmovcq	%rbx, %r9               /* %v98 */
+	movq	%r9, 16(%rdi)           /*                      def sqr(a: element) -> element: */
+	cmovcq	%rcx, %r8               /* %v97                 return (low + high).reduce_once(P) */
+	cmovcq	%rax, %rbp              /* %v96 */
+	movq	%r8, 8(%rdi)            /*                      def sqr(a: element) -> element: */
+	cmovcq	%rsi, %r11              /* %v99                 return (low + high).reduce_once(P) */
+	movq	%r11, 24(%rdi)          /*                      def sqr(a: element) -> element: */
+	movq	%rbp, (%rdi)
+	popq	%r15                    /* restore */
+	.cfi_def_cfa_offset 48
+	.cfi_restore %r15
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
 	.cfi_restore %r14
@@ -400,114 +405,117 @@ SYMBOL(p256_square_n):
 	.cfi_offset %r15, -56
 	subq	$16, %rsp               /* slots */
 	.cfi_def_cfa_offset 72
-	movq	(%rsi), %rax            /* a[0] */
-	movq	8(%rsi), %r10           /* a[1] */
-	movq	16(%rsi), %r11          /* a[2] */
 	movq	24(%rsi), %r9           /* a[3] */
+	movq	16(%rsi), %r11          /* a[2] */
+	movq	(%rsi), %rax            /* a[0] */
 	movq	%rdi, (%rsp)            /* spill out */
 	testq	%rdx, %rdx
-	jz	LOCAL(square_n_join2)
+	movq	8(%rsi), %r10           /* a[1] */
+	jz	LOCAL(square_n_none)
 	movq	%rdx, 8(%rsp)           /* keep n */
-	movl	$32, %r8d               /* 0x20 */
-	movl	$0xffffffff, %ecx       /* 0xffffffff */
+	movq	%r10, %rcx              /* s1 */
 LOCAL(square_n_loop3):
+	movq	%rcx, %rdx              /* s1 */
+	mulxq	%rax, %r12, %rsi        /* rsi=s0*s1.hi r12=s0*s1.lo return reduced(a.value * a.value) */
+	mulxq	%r9, %rbp, %rbx         /* rbx=s1*s3.hi rbp=s1*s3.lo */
 	movq	%r11, %rdx              /* s2 */
-	mulxq	%r10, %rdi, %rsi        /* rsi=s1*s2.hi rdi=s1*s2.lo return reduced(a.value * a.value) */
-	mulxq	%rax, %rbp, %rbx        /* rbx=s0*s2.hi rbp=s0*s2.lo */
-	movq	%r10, %rdx              /* s1 */
-	mulxq	%r9, %r13, %r12         /* r12=s1*s3.hi r13=s1*s3.lo */
-	addq	%rbx, %rdi              /* s1*s2.lo.. */
-	mulxq	%rax, %r14, %rbx        /* rbx=s0*s1.hi r14=s0*s1.lo */
-	adcq	%r13, %rsi              /* s1*s2.hi.. */
+	mulxq	%rcx, %r8, %r10         /* r10=s1*s2.hi r8=s1*s2.lo */
+	movq	$0, %rdi                /* start */
+	mulxq	%rax, %r14, %r13        /* r13=s0*s2.hi r14=s0*s2.lo */
 	movq	%r9, %rdx               /* s3 */
-	mulxq	%rax, %r15, %r13        /* r13=s0*s3.hi r15=s0*s3.lo */
-	adcq	$0, %r12                /* s1*s3.hi.. */
-	addq	%rbx, %rbp              /* s0*s2.lo.. */
-	adcq	%r15, %rdi              /* s1*s2.lo.. */
-	mulxq	%r11, %r15, %rbx        /* rbx=s2*s3.hi r15=s2*s3.lo */
-	adcq	%r13, %rsi              /* s1*s2.hi.. */
-	adcq	%r15, %r12              /* s1*s3.hi.. */
-	adcq	$0, %rbx                /* s2*s3.hi.. */
-	addq	%r14, %r14              /* s0*s1.lo.. */
-	movq	$0, %r13                /* start */
-	adcq	%rbp, %rbp              /* s0*s2.lo.. */
-	adcq	%rdi, %rdi              /* s1*s2.lo.. */
-	adcq	%rsi, %rsi              /* s1*s2.hi.. */
-	adcq	%r12, %r12              /* s1*s3.hi.. */
-	adcq	%rbx, %rbx              /* s2*s3.hi.. */
-	adcq	$0, %r13                /* %v38 */
+	addq	%r13, %r8               /* s1*s2.lo.. */
+	adcq	%rbp, %r10              /* s1*s2.hi.. */
+	adcq	$0, %rbx                /* s1*s3.hi.. */
+	mulxq	%rax, %r13, %rbp        /* rbp=s0*s3.hi r13=s0*s3.lo */
+	addq	%rsi, %r14              /* s0*s2.lo.. */
+	adcq	%r13, %r8               /* s1*s2.lo.. */
+	adcq	%rbp, %r10              /* s1*s2.hi.. */
+	mulxq	%r11, %r15, %rsi        /* rsi=s2*s3.hi r15=s2*s3.lo */
+	adcq	%r15, %rbx              /* s1*s3.hi.. */
+	adcq	$0, %rsi                /* s2*s3.hi.. */
 	movq	%rax, %rdx              /* s0 */
-	mulxq	%rax, %r15, %rax        /* rax=s0*s0.hi r15=s0*s0.lo */
-	addq	%rax, %r14              /* s0*s1.lo.. */
-	movq	%r10, %rdx              /* s1 */
-	mulxq	%r10, %r10, %rax        /* rax=s1*s1.hi r10=s1*s1.lo */
-	adcq	%r10, %rbp              /* s0*s2.lo.. */
-	adcq	%rax, %rdi              /* s1*s2.lo.. */
+	movl	$32, %r13d              /* 0x20 */
+	mulxq	%rax, %rbp, %rax        /* rax=s0*s0.hi rbp=s0*s0.lo */
+	addq	%r12, %r12              /* s0*s1.lo.. */
+	adcq	%r14, %r14              /* s0*s2.lo.. */
+	adcq	%r8, %r8                /* s1*s2.lo.. */
+	adcq	%r10, %r10              /* s1*s2.hi.. */
+	adcq	%rbx, %rbx              /* s1*s3.hi.. */
+	adcq	%rsi, %rsi              /* s2*s3.hi.. */
+	adcq	$0, %rdi                /* %v38 */
+	movq	%rcx, %rdx              /* s1 */
+	mulxq	%rcx, %rdx, %rcx        /* rcx=s1*s1.hi rdx=s1*s1.lo */
+	addq	%rax, %r12              /* s0*s1.lo.. */
+	adcq	%rdx, %r14              /* s0*s2.lo.. */
 	movq	%r11, %rdx              /* s2 */
-	mulxq	%r11, %r10, %rax        /* rax=s2*s2.hi r10=s2*s2.lo */
-	adcq	%r10, %rsi              /* s1*s2.hi.. */
+	adcq	%rcx, %r8               /* s1*s2.lo.. */
+	mulxq	%r11, %r11, %rax        /* rax=s2*s2.hi r11=s2*s2.lo */
+	shlxq	%r13, %rbp, %rcx        /* s0*s0.lo<<           low = rest + ((q << 32) + (q * TOP << 128)) */
 	movq	%r9, %rdx               /* s3 */
-	mulxq	%r9, %r11, %r10         /* r10=s3*s3.hi r11=s3*s3.lo */
-	adcq	%rax, %r12              /* s1*s3.hi.. */
-	shlxq	%r8, %r15, %rax         /* s0*s0.lo<<           low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcq	%r11, %rbx              /* s2*s3.hi..           return reduced(a.value * a.value) */
-	shrxq	%r8, %r15, %r11         /* (s0*s0.lo).high      low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcq	%r10, %r13              /* s3*s3.hi..           return reduced(a.value * a.value) */
+	mulxq	%r9, %r15, %r9          /* r9=s3*s3.hi r15=s3*s3.lo return reduced(a.value * a.value) */
+	adcq	%r11, %r10              /* s1*s2.hi.. */
+	adcq	%rax, %rbx              /* s1*s3.hi.. */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
-	mulxq	%r15, %r10, %r15        /* r15=s0*s0.lo.hi r10=s0*s0.lo.lo low = rest + ((q << 32) + (q * TOP << 128)) */
-	addq	%rax, %r14              /* s0*s1.lo.. */
-	adcq	%r11, %rbp              /* s0*s2.lo.. */
-	shlxq	%r8, %r14, %rax         /* s0*s1.lo..<< */
-	shrxq	%r8, %r14, %r11         /* (s0*s1.lo..).high */
-	adcq	%r10, %rdi              /* s1*s2.lo.. */
-	mulxq	%r14, %r10, %r14        /* r14=s0*s1.lo...hi r10=s0*s1.lo...lo */
-	adcq	$0, %r15                /* s0*s0.lo.hi.. */
-	addq	%rax, %rbp              /* s0*s2.lo.. */
-	adcq	%r11, %rdi              /* s1*s2.lo.. */
-	shlxq	%r8, %rbp, %rax         /* s0*s2.lo..<< */
-	shrxq	%r8, %rbp, %r11         /* (s0*s2.lo..).high */
-	adcq	%r10, %r15              /* s0*s0.lo.hi.. */
-	mulxq	%rbp, %r10, %rbp        /* rbp=s0*s2.lo...hi r10=s0*s2.lo...lo */
-	adcq	$0, %r14                /* s0*s1.lo...hi.. */
-	addq	%rax, %rdi              /* s1*s2.lo.. */
-	adcq	%r11, %r15              /* s0*s0.lo.hi.. */
-	shlxq	%r8, %rdi, %rax         /* s1*s2.lo..<< */
-	shrxq	%r8, %rdi, %r11         /* (s1*s2.lo..).high */
-	adcq	%r10, %r14              /* s0*s1.lo...hi.. */
-	mulxq	%rdi, %r10, %rdi        /* rdi=s1*s2.lo...hi r10=s1*s2.lo...lo */
-	adcq	$0, %rbp                /* s0*s2.lo...hi.. */
-	addq	%rax, %r15              /* s0*s0.lo.hi.. */
-	adcq	%r11, %r14              /* s0*s1.lo...hi.. */
-	movq	$0, %r9                 /* start                return (low + high).reduce_once(P) */
-	adcq	%r10, %rbp              /* s0*s2.lo...hi..      low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcq	$0, %rdi                /* s1*s2.lo...hi.. */
-	addq	%rsi, %r15              /* s0*s0.lo.hi..        return (low + high).reduce_once(P) */
-	adcq	%r12, %r14              /* s0*s1.lo...hi.. */
-	adcq	%rbx, %rbp              /* s0*s2.lo...hi.. */
-	adcq	%r13, %rdi              /* s1*s2.lo...hi.. */
-	adcq	$0, %r9                 /* %v93 */
-	movq	%r15, %rax              /* s0*s0.lo.hi.. */
+	adcq	%r15, %rsi              /* s2*s3.hi.. */
+	shrxq	%r13, %rbp, %r15        /* (s0*s0.lo).high      low = rest + ((q << 32) + (q * TOP << 128)) */
+	adcq	%r9, %rdi               /* s3*s3.hi..           return reduced(a.value * a.value) */
+	mulxq	%rbp, %rax, %rbp        /* rbp=s0*s0.lo.hi rax=s0*s0.lo.lo low = rest + ((q << 32) + (q * TOP << 128)) */
+	addq	%rcx, %r12              /* s0*s1.lo.. */
+	adcq	%r15, %r14              /* s0*s2.lo.. */
+	adcq	%rax, %r8               /* s1*s2.lo.. */
+	adcq	$0, %rbp                /* s0*s0.lo.hi.. */
+	shlxq	%r13, %r12, %r11        /* s0*s1.lo..<< */
+	addq	%r11, %r14              /* s0*s2.lo.. */
+	shlxq	%r13, %r14, %rax        /* s0*s2.lo..<< */
+	shrxq	%r13, %r12, %r9         /* (s0*s1.lo..).high */
+	shrxq	%r13, %r14, %r11        /* (s0*s2.lo..).high */
+	adcq	%r9, %r8                /* s1*s2.lo.. */
+	mulxq	%r14, %r9, %r14         /* r14=s0*s2.lo...hi r9=s0*s2.lo...lo */
+	mulxq	%r12, %rcx, %r12        /* r12=s0*s1.lo...hi rcx=s0*s1.lo...lo */
+	adcq	%rcx, %rbp              /* s0*s0.lo.hi.. */
+	adcq	$0, %r12                /* s0*s1.lo...hi.. */
+	addq	%rax, %r8               /* s1*s2.lo.. */
+	shlxq	%r13, %r8, %rax         /* s1*s2.lo..<< */
+	mulxq	%r8, %rcx, %r15         /* r15=s1*s2.lo...hi rcx=s1*s2.lo...lo */
+	shrxq	%r13, %r8, %r8          /* (s1*s2.lo..).high */
+	adcq	%r11, %rbp              /* s0*s0.lo.hi.. */
+	adcq	%r9, %r12               /* s0*s1.lo...hi.. */
+	adcq	$0, %r14                /* s0*s2.lo...hi.. */
+	addq	%rax, %rbp              /* s0*s0.lo.hi.. */
+	adcq	%r8, %r12               /* s0*s1.lo...hi.. */
+	adcq	%rcx, %r14              /* s0*s2.lo...hi.. */
+	adcq	$0, %r15                /* s1*s2.lo...hi.. */
+	addq	%r10, %rbp              /* s0*s0.lo.hi..        return (low + high).reduce_once(P) */
+	adcq	%rbx, %r12              /* s0*s1.lo...hi.. */
+	adcq	%rsi, %r14              /* s0*s2.lo...hi.. */
+	adcq	%rdi, %r15              /* s1*s2.lo...hi.. */
+	movq	%r15, %r9               /* s1*s2.lo...hi.. */
+	movq	%r14, %r11              /* s0*s2.lo...hi.. */
+	movq	$0, %r10                /* start */
+	adcq	$0, %r10                /* %v93 */
+	movl	$0xffffffff, %r8d       /* 0xffffffff */
+	movq	%r12, %rcx              /* s0*s1.lo...hi.. */
+	movq	%rbp, %rax              /* s0*s0.lo.hi.. */
 	subq	$-1, %rax               /* s0*s0.lo.hi.. */
-	movq	%r14, %r10              /* s0*s1.lo...hi.. */
-	sbbq	%rcx, %r10              /* s0*s1.lo...hi.. */
-	movq	%rbp, %r11              /* s0*s2.lo...hi.. */
+	sbbq	%r8, %rcx               /* s0*s1.lo...hi.. */
 	sbbq	$0, %r11                /* s0*s2.lo...hi.. */
-	movq	%rdi, %rsi              /* s1*s2.lo...hi.. */
-	sbbq	%rdx, %rsi              /* s1*s2.lo...hi.. */
-	sbbq	$0, %r9
-	cmovcq	%r15, %rax              /* %v101 */
-	cmovcq	%r14, %r10              /* %v102 */
-	cmovcq	%rbp, %r11              /* %v103 */
-	cmovcq	%rdi, %rsi              /* %v104 */
-	movq	%rsi, %r9               /* %v104 */
+	sbbq	%rdx, %r9               /* s1*s2.lo...hi.. */
+	sbbq	$0, %r10
+	cmovcq	%r12, %rcx              /* %v102 */
+	cmovcq	%r15, %r9               /* %v104 */
 	decq	8(%rsp)
+	cmovcq	%rbp, %rax              /* %v101 */
+	cmovcq	%r14, %r11              /* %v103 */
 	jnz	LOCAL(square_n_loop3)
+	jmp	LOCAL(square_n_join2)
+LOCAL(square_n_none):
+	movq	%r10, %rcx              /* a[1] */
 LOCAL(square_n_join2):
-	movq	(%rsp), %r8             /* out */
-	movq	%rax, (%r8)             /*                      return repeat(n, sqr, a) */
-	movq	%r10, 8(%r8)
-	movq	%r11, 16(%r8)
-	movq	%r9, 24(%r8)
+	movq	(%rsp), %r10            /* out */
+	movq	%rax, (%r10)            /*                      return repeat(n, sqr, a) */
+	movq	%rcx, 8(%r10)
+	movq	%r9, 24(%r10)
+	movq	%r11, 16(%r10)
 	addq	$16, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */

@@ -534,162 +534,162 @@ SYMBOL(p256_order_square_n):
 	subq	$40, %rsp               /* slots */
 	.cfi_def_cfa_offset 96
 	movq	(%rsi), %rax            /* a[0] */
-	movq	8(%rsi), %r10           /* a[1] */
-	movq	16(%rsi), %r11          /* a[2] */
 	movq	24(%rsi), %r9           /* a[3] */
 	movq	%rdi, (%rsp)            /* spill out */
+	movq	16(%rsi), %r11          /* a[2] */
 	testq	%rdx, %rdx
+	movq	8(%rsi), %r10           /* a[1] */
 	jz	LOCAL(square_n_join2)
 	movq	%rdx, 8(%rsp)           /* keep n */
-	movq	$-1, %r8                /* 0xffffffffffffffff */
 	movabsq	$0xf3b9cac2fc632551, %rcx /* 0xf3b9cac2fc632551 */
+	movq	$-1, %r8                /* 0xffffffffffffffff */
 LOCAL(square_n_loop3):
 	movq	%r11, %rdx              /* s2 */
-	mulxq	%r10, %rdi, %rsi        /* rsi=s1*s2.hi rdi=s1*s2.lo return reduced(a.value * a.value) */
-	mulxq	%rax, %rbp, %rbx        /* rbx=s0*s2.hi rbp=s0*s2.lo */
+	mulxq	%rax, %rbp, %rbx        /* rbx=s0*s2.hi rbp=s0*s2.lo return reduced(a.value * a.value) */
+	mulxq	%r10, %rdi, %rsi        /* rsi=s1*s2.hi rdi=s1*s2.lo */
 	movq	%r10, %rdx              /* s1 */
 	mulxq	%r9, %r13, %r12         /* r12=s1*s3.hi r13=s1*s3.lo */
 	addq	%rbx, %rdi              /* s1*s2.lo.. */
-	mulxq	%rax, %r14, %rbx        /* rbx=s0*s1.hi r14=s0*s1.lo */
 	adcq	%r13, %rsi              /* s1*s2.hi.. */
-	movq	%r9, %rdx               /* s3 */
-	mulxq	%rax, %r15, %r13        /* r13=s0*s3.hi r15=s0*s3.lo */
 	adcq	$0, %r12                /* s1*s3.hi.. */
+	mulxq	%rax, %r14, %rbx        /* rbx=s0*s1.hi r14=s0*s1.lo */
+	movq	%r9, %rdx               /* s3 */
 	addq	%rbx, %rbp              /* s0*s2.lo.. */
+	mulxq	%rax, %r15, %r13        /* r13=s0*s3.hi r15=s0*s3.lo */
 	adcq	%r15, %rdi              /* s1*s2.lo.. */
-	mulxq	%r11, %r15, %rbx        /* rbx=s2*s3.hi r15=s2*s3.lo */
 	adcq	%r13, %rsi              /* s1*s2.hi.. */
+	movq	$0, %r13                /* start */
+	mulxq	%r11, %r15, %rbx        /* rbx=s2*s3.hi r15=s2*s3.lo */
 	adcq	%r15, %r12              /* s1*s3.hi.. */
 	adcq	$0, %rbx                /* s2*s3.hi.. */
 	addq	%r14, %r14              /* s0*s1.lo.. */
-	movq	$0, %r13                /* start */
+	movq	%rax, %rdx              /* s0 */
 	adcq	%rbp, %rbp              /* s0*s2.lo.. */
 	adcq	%rdi, %rdi              /* s1*s2.lo.. */
 	adcq	%rsi, %rsi              /* s1*s2.hi.. */
 	adcq	%r12, %r12              /* s1*s3.hi.. */
 	adcq	%rbx, %rbx              /* s2*s3.hi.. */
-	adcq	$0, %r13                /* %v38 */
-	movq	%rax, %rdx              /* s0 */
 	mulxq	%rax, %r15, %rax        /* rax=s0*s0.hi r15=s0*s0.lo */
-	addq	%rax, %r14              /* s0*s1.lo.. */
 	movq	%r10, %rdx              /* s1 */
-	mulxq	%r10, %r10, %rax        /* rax=s1*s1.hi r10=s1*s1.lo */
-	adcq	%r10, %rbp              /* s0*s2.lo.. */
-	adcq	%rax, %rdi              /* s1*s2.lo.. */
+	mulxq	%r10, %rdx, %r10        /* r10=s1*s1.hi rdx=s1*s1.lo */
+	adcq	$0, %r13                /* %v38 */
+	addq	%rax, %r14              /* s0*s1.lo.. */
+	adcq	%rdx, %rbp              /* s0*s2.lo.. */
 	movq	%r11, %rdx              /* s2 */
+	adcq	%r10, %rdi              /* s1*s2.lo.. */
 	mulxq	%r11, %r10, %rax        /* rax=s2*s2.hi r10=s2*s2.lo */
 	adcq	%r10, %rsi              /* s1*s2.hi.. */
-	movq	%r9, %rdx               /* s3 */
-	mulxq	%r9, %r11, %r10         /* r10=s3*s3.hi r11=s3*s3.lo */
 	adcq	%rax, %r12              /* s1*s3.hi.. */
+	movabsq	$0x48c944087d74d2e4, %r10 /* 0x48c944087d74d2e4 */
+	movq	%r9, %rdx               /* s3 */
+	mulxq	%r9, %r11, %rdx         /* rdx=s3*s3.hi r11=s3*s3.lo */
 	adcq	%r11, %rbx              /* s2*s3.hi.. */
+	adcq	%rdx, %r13              /* s3*s3.hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
 	mulxq	%r15, %r11, %rax        /* rax=s0*s0.lo.hi r11=s0*s0.lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adcq	%r10, %r13              /* s3*s3.hi..           return reduced(a.value * a.value) */
-	movabsq	$0x48c944087d74d2e4, %r10 /* 0x48c944087d74d2e4 */
-	imulq	%r15, %r10              /* s0*s0.lo.lo          q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	addq	%rax, %r10              /* s0*s0.lo.lo.. */
-	imulq	%r14, %rdx              /* s0*s1.lo...lo */
-	addq	%rdx, %r10              /* s0*s0.lo.lo.. */
-	movq	%r11, %rdx              /* s0*s0.lo.lo */
-	mulxq	%rcx, %r9, %rax         /* s0*s0.lo.lo.hi       low = (low + q * N).divide_exact(2**128) */
-	xorl	%r9d, %r9d              /* 0 */
-	adcxq	%r8, %r15
-	movabsq	$0xbce6faada7179e84, %r15 /* 0xbce6faada7179e84 */
 	movq	%r13, 16(%rsp)          /* spill s3*s3.hi.. */
+	imulq	%r14, %rdx              /* s0*s1.lo...lo */
+	imulq	%r15, %r10              /* s0*s0.lo.lo */
+	addq	%rax, %r10              /* s0*s0.lo.lo.. */
+	addq	%rdx, %r10              /* s0*s0.lo.lo.. */
+	movabsq	$0xbce6faada7179e84, %r13 /* 0xbce6faada7179e84 */
+	xorl	%r9d, %r9d              /* 0                    low = (low + q * N).divide_exact(2**128) */
+	movq	%r11, %rdx              /* s0*s0.lo.lo */
 	movq	%rbx, 24(%rsp)          /* spill s2*s3.hi.. */
-	mulxq	%r15, %rbx, %r13        /* r13=s0*s0.lo.lo.hi rbx=s0*s0.lo.lo.lo */
+	mulxq	%rcx, %r11, %rax        /* s0*s0.lo.lo.hi */
+	adcxq	%r8, %r15
+	mulxq	%r13, %rbx, %r11        /* r11=s0*s0.lo.lo.hi rbx=s0*s0.lo.lo.lo */
 	adcxq	%rbx, %r14              /* s0*s1.lo.. */
 	adoxq	%rax, %r14              /* s0*s1.lo.. */
-	mulxq	%r8, %rbx, %rax         /* rax=s0*s0.lo.lo.hi rbx=s0*s0.lo.lo.lo */
-	adcxq	%rbx, %rbp              /* s0*s2.lo.. */
-	adoxq	%r13, %rbp              /* s0*s2.lo.. */
 	movabsq	$0xffffffff00000000, %rbx /* 0xffffffff00000000 */
-	mulxq	%rbx, %r11, %r13        /* r13=s0*s0.lo.lo.hi r11=s0*s0.lo.lo.lo */
+	mulxq	%r8, %r15, %rax         /* rax=s0*s0.lo.lo.hi r15=s0*s0.lo.lo.lo */
+	adcxq	%r15, %rbp              /* s0*s2.lo.. */
+	adoxq	%r11, %rbp              /* s0*s2.lo.. */
+	mulxq	%rbx, %r11, %r15        /* r15=s0*s0.lo.lo.hi r11=s0*s0.lo.lo.lo */
 	adcxq	%r11, %rdi              /* s1*s2.lo.. */
-	adoxq	%rax, %rdi              /* s1*s2.lo.. */
-	adcxq	%r9, %r13               /* s0*s0.lo.lo.hi.. */
-	movq	%r10, %rdx              /* s0*s0.lo.lo.. */
-	mulxq	%rcx, %r11, %rax        /* s0*s0.lo.lo...hi */
-	adoxq	%r9, %r13               /* s0*s0.lo.lo.hi.. */
-	mulxq	%r15, %r9, %r11         /* r11=s0*s0.lo.lo...hi r9=s0*s0.lo.lo...lo */
 	movq	%r12, 32(%rsp)          /* spill s1*s3.hi.. */
+	adoxq	%rax, %rdi              /* s1*s2.lo.. */
+	adcxq	%r9, %r15               /* s0*s0.lo.lo.hi.. */
+	adoxq	%r9, %r15               /* s0*s0.lo.lo.hi.. */
+	movq	%r10, %rdx              /* s0*s0.lo.lo.. */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%r8, %r14
+	mulxq	%r13, %r9, %r11         /* r11=s0*s0.lo.lo...hi r9=s0*s0.lo.lo...lo */
 	adcxq	%r9, %rbp               /* s0*s2.lo.. */
-	adoxq	%rax, %rbp              /* s0*s2.lo.. */
 	mulxq	%r8, %r9, %rax          /* rax=s0*s0.lo.lo...hi r9=s0*s0.lo.lo...lo */
 	adcxq	%r9, %rdi               /* s1*s2.lo.. */
+	mulxq	%rcx, %r9, %r10         /* s0*s0.lo.lo...hi */
+	adoxq	%r10, %rbp              /* s0*s2.lo.. */
 	adoxq	%r11, %rdi              /* s1*s2.lo.. */
 	mulxq	%rbx, %r10, %r14        /* r14=s0*s0.lo.lo...hi r10=s0*s0.lo.lo...lo */
-	adcxq	%r10, %r13              /* s0*s0.lo.lo.hi.. */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
+	adcxq	%r10, %r15              /* s0*s0.lo.lo.hi.. */
+	adoxq	%rax, %r15              /* s0*s0.lo.lo.hi.. */
 	mulxq	%rbp, %r11, %r10        /* r10=s0*s2.lo...hi r11=s0*s2.lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adoxq	%rax, %r13              /* s0*s0.lo.lo.hi..     low = (low + q * N).divide_exact(2**128) */
-	adcxq	%r12, %r14              /* s0*s0.lo.lo...hi.. */
-	adoxq	%r12, %r14              /* s0*s0.lo.lo...hi.. */
+	adcxq	%r12, %r14              /* s0*s0.lo.lo...hi..   low = (low + q * N).divide_exact(2**128) */
 	movabsq	$0x48c944087d74d2e4, %rax /* 0x48c944087d74d2e4 */
+	adoxq	%r12, %r14              /* s0*s0.lo.lo...hi.. */
 	imulq	%rbp, %rax              /* s0*s2.lo...lo        q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	addq	%r10, %rax              /* s0*s2.lo...lo.. */
 	imulq	%rdi, %rdx              /* s1*s2.lo...lo */
+	addq	%r10, %rax              /* s0*s2.lo...lo.. */
 	addq	%rdx, %rax              /* s0*s2.lo...lo.. */
 	movq	%r11, %rdx              /* s0*s2.lo...lo */
-	mulxq	%rcx, %r12, %r10        /* s0*s2.lo...lo.hi     low = (low + q * N).divide_exact(2**128) */
-	xorl	%r9d, %r9d              /* 0 */
+	xorl	%r9d, %r9d              /* 0                    low = (low + q * N).divide_exact(2**128) */
+	mulxq	%r13, %r12, %r10        /* r10=s0*s2.lo...lo.hi r12=s0*s2.lo...lo.lo */
 	adcxq	%r8, %rbp
-	mulxq	%r15, %r12, %rbp        /* rbp=s0*s2.lo...lo.hi r12=s0*s2.lo...lo.lo */
 	adcxq	%r12, %rdi              /* s1*s2.lo.. */
-	adoxq	%r10, %rdi              /* s1*s2.lo.. */
-	mulxq	%r8, %r12, %r10         /* r10=s0*s2.lo...lo.hi r12=s0*s2.lo...lo.lo */
-	adcxq	%r12, %r13              /* s0*s0.lo.lo.hi.. */
-	adoxq	%rbp, %r13              /* s0*s0.lo.lo.hi.. */
-	mulxq	%rbx, %r11, %rbp        /* rbp=s0*s2.lo...lo.hi r11=s0*s2.lo...lo.lo */
-	adcxq	%r11, %r14              /* s0*s0.lo.lo...hi.. */
-	adoxq	%r10, %r14              /* s0*s0.lo.lo...hi.. */
-	adcxq	%r9, %rbp               /* s0*s2.lo...lo.hi.. */
+	mulxq	%rcx, %r12, %r11        /* s0*s2.lo...lo.hi */
+	adoxq	%r11, %rdi              /* s1*s2.lo.. */
+	mulxq	%r8, %r12, %r11         /* r11=s0*s2.lo...lo.hi r12=s0*s2.lo...lo.lo */
+	adcxq	%r12, %r15              /* s0*s0.lo.lo.hi.. */
+	adoxq	%r10, %r15              /* s0*s0.lo.lo.hi.. */
+	mulxq	%rbx, %r10, %rbp        /* rbp=s0*s2.lo...lo.hi r10=s0*s2.lo...lo.lo */
 	movq	%rax, %rdx              /* s0*s2.lo...lo.. */
+	adcxq	%r10, %r14              /* s0*s0.lo.lo...hi.. */
 	mulxq	%rcx, %r12, %r10        /* s0*s2.lo...lo...hi */
+	adcxq	%r9, %rbp               /* s0*s2.lo...lo.hi.. */
+	adoxq	%r11, %r14              /* s0*s0.lo.lo...hi.. */
 	adoxq	%r9, %rbp               /* s0*s2.lo...lo.hi.. */
-	mulxq	%r15, %r9, %r11         /* r11=s0*s2.lo...lo...hi r9=s0*s2.lo...lo...lo */
+	mulxq	%r13, %r9, %r11         /* r11=s0*s2.lo...lo...hi r9=s0*s2.lo...lo...lo */
 	xorl	%r12d, %r12d            /* 0 */
 	adcxq	%r8, %rdi
-	adcxq	%r9, %r13               /* s0*s0.lo.lo.hi.. */
-	adoxq	%r10, %r13              /* s0*s0.lo.lo.hi.. */
+	adcxq	%r9, %r15               /* s0*s0.lo.lo.hi.. */
+	adoxq	%r10, %r15              /* s0*s0.lo.lo.hi.. */
+	mulxq	%rbx, %rax, %rdi        /* rdi=s0*s2.lo...lo...hi rax=s0*s2.lo...lo...lo */
 	mulxq	%r8, %r9, %r10          /* r10=s0*s2.lo...lo...hi r9=s0*s2.lo...lo...lo */
 	adcxq	%r9, %r14               /* s0*s0.lo.lo...hi.. */
-	adoxq	%r11, %r14              /* s0*s0.lo.lo...hi.. */
-	mulxq	%rbx, %rax, %rdx        /* rdx=s0*s2.lo...lo...hi rax=s0*s2.lo...lo...lo */
 	adcxq	%rax, %rbp              /* s0*s2.lo...lo.hi.. */
+	adcxq	%r12, %rdi              /* s0*s2.lo...lo...hi.. */
+	adoxq	%r11, %r14              /* s0*s0.lo.lo...hi.. */
 	adoxq	%r10, %rbp              /* s0*s2.lo...lo.hi.. */
-	adcxq	%r12, %rdx              /* s0*s2.lo...lo...hi.. */
-	movq	$0, %rdi                /* start                return (low + high).reduce_once(N) */
-	adoxq	%r12, %rdx              /* s0*s2.lo...lo...hi.. low = (low + q * N).divide_exact(2**128) */
-	addq	%rsi, %r13              /* s0*s0.lo.lo.hi..     return (low + high).reduce_once(N) */
+	adoxq	%r12, %rdi              /* s0*s2.lo...lo...hi.. */
+	addq	%rsi, %r15              /* s0*s0.lo.lo.hi..     return (low + high).reduce_once(N) */
 	adcq	32(%rsp), %r14          /* s0*s0.lo.lo...hi.. */
 	adcq	24(%rsp), %rbp          /* s0*s2.lo...lo.hi.. */
-	adcq	16(%rsp), %rdx          /* s0*s2.lo...lo...hi.. */
-	adcq	$0, %rdi                /* %v149 */
-	movq	%r13, %rax              /* s0*s0.lo.lo.hi.. */
-	subq	%rcx, %rax              /* s0*s0.lo.lo.hi.. */
+	movq	$0, %rdx                /* start */
+	adcq	16(%rsp), %rdi          /* s0*s2.lo...lo...hi.. */
+	adcq	$0, %rdx                /* %v149 */
 	movq	%r14, %r10              /* s0*s0.lo.lo...hi.. */
-	sbbq	%r15, %r10              /* s0*s0.lo.lo...hi.. */
+	movq	%rdi, %r9               /* s0*s2.lo...lo...hi.. */
 	movq	%rbp, %r11              /* s0*s2.lo...lo.hi.. */
+	movq	%r15, %rax              /* s0*s0.lo.lo.hi.. */
+	subq	%rcx, %rax              /* s0*s0.lo.lo.hi.. */
+	sbbq	%r13, %r10              /* s0*s0.lo.lo...hi.. */
 	sbbq	$-1, %r11               /* s0*s2.lo...lo.hi.. */
-	movq	%rdx, %r9               /* s0*s2.lo...lo...hi.. */
 	sbbq	%rbx, %r9               /* s0*s2.lo...lo...hi.. */
-	sbbq	$0, %rdi
-	cmovcq	%r13, %rax              /* %v156 */
+	sbbq	$0, %rdx
 	cmovcq	%r14, %r10              /* %v157 */
 	cmovcq	%rbp, %r11              /* %v158 */
-	cmovcq	%rdx, %r9               /* %v159 */
+	cmovcq	%rdi, %r9               /* %v159 */
+	cmovcq	%r15, %rax              /* %v156 */
 	decq	8(%rsp)
 	jnz	LOCAL(square_n_loop3)
 LOCAL(square_n_join2):
 	movq	(%rsp), %r8             /* out */
-	movq	%rax, (%r8)             /*                      return repeat(n, sqr, a) */
-	movq	%r10, 8(%r8)
-	movq	%r11, 16(%r8)
+	movq	%r11, 16(%r8)           /*                      return repeat(n, sqr, a) */
 	movq	%r9, 24(%r8)
+	movq	%r10, 8(%r8)
+	movq	%rax, (%r8)
 	addq	$40, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */

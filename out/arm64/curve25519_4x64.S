@@ -67,94 +67,94 @@ SYMBOL(curve25519_4x64_mul):
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
-	mul	x12, x8, x10            /* a[0]*b[0].lo         return fold(a.value * b.value) */
-	umulh	x13, x8, x10            /* a[0]*b[0].hi */
+	umulh	x13, x8, x10            /* a[0]*b[0].hi         return fold(a.value * b.value) */
 	mul	x14, x8, x11            /* a[0]*b[1].lo */
-	umulh	x15, x8, x11            /* a[0]*b[1].hi */
 	mul	x7, x8, x16             /* a[0]*b[2].lo */
-	umulh	x6, x8, x16             /* a[0]*b[2].hi */
-	mul	x5, x8, x17             /* a[0]*b[3].lo */
-	umulh	x8, x8, x17             /* a[0]*b[3].hi */
-	mul	x4, x9, x10             /* a[1]*b[0].lo */
-	umulh	x3, x9, x10             /* a[1]*b[0].hi */
 	adds	x13, x14, x13           /* a[0]*b[1].lo.. */
-	mul	x14, x9, x11            /* a[1]*b[1].lo */
+	umulh	x15, x8, x11            /* a[0]*b[1].hi */
+	mul	x5, x8, x17             /* a[0]*b[3].lo */
+	mul	x4, x9, x10             /* a[1]*b[0].lo */
 	adcs	x15, x7, x15            /* a[0]*b[2].lo.. */
-	umulh	x7, x9, x11             /* a[1]*b[1].hi */
+	umulh	x6, x8, x16             /* a[0]*b[2].hi */
+	ldp	x12, x2, [x1, #16]      /* x12=a[2] x2=a[3] */
+	umulh	x3, x9, x10             /* a[1]*b[0].hi */
 	adcs	x6, x5, x6              /* a[0]*b[3].lo.. */
-	mul	x5, x9, x16             /* a[1]*b[2].lo */
-	adc	x8, x8, xzr             /* a[0]*b[3].hi.. */
+	umulh	x14, x8, x17            /* a[0]*b[3].hi */
+	mul	x7, x9, x11             /* a[1]*b[1].lo */
+	umulh	x5, x9, x11             /* a[1]*b[1].hi */
+	adc	x14, x14, xzr           /* a[0]*b[3].hi.. */
 	adds	x13, x13, x4            /* a[0]*b[1].lo.. */
+	mul	x4, x9, x16             /* a[1]*b[2].lo */
+	adcs	x15, x15, x7            /* a[0]*b[2].lo.. */
+	mul	x7, x9, x17             /* a[1]*b[3].lo */
+	umulh	x1, x9, x17             /* a[1]*b[3].hi */
+	adcs	x6, x6, x4              /* a[0]*b[3].lo.. */
+	adcs	x14, x14, x7            /* a[0]*b[3].hi.. */
+	mul	x7, x12, x10            /* a[2]*b[0].lo */
 	umulh	x4, x9, x16             /* a[1]*b[2].hi */
-	adcs	x14, x15, x14           /* a[0]*b[2].lo.. */
-	mul	x15, x9, x17            /* a[1]*b[3].lo */
+	umulh	x9, x12, x10            /* a[2]*b[0].hi */
+	adc	x1, x1, xzr             /* a[1]*b[3].hi.. */
+	adds	x15, x15, x3            /* a[0]*b[2].lo.. */
 	adcs	x6, x6, x5              /* a[0]*b[3].lo.. */
-	ldp	x5, x2, [x1, #16]       /* x5=a[2] x2=a[3] */
-	umulh	x9, x9, x17             /* a[1]*b[3].hi */
-	mul	x1, x5, x10             /* a[2]*b[0].lo */
-	adcs	x8, x8, x15             /* a[0]*b[3].hi.. */
-	adc	x9, x9, xzr             /* a[1]*b[3].hi.. */
-	adds	x14, x14, x3            /* a[0]*b[2].lo.. */
-	umulh	x15, x5, x10            /* a[2]*b[0].hi */
-	adcs	x7, x6, x7              /* a[0]*b[3].lo.. */
-	mul	x6, x5, x11             /* a[2]*b[1].lo */
-	adcs	x8, x8, x4              /* a[0]*b[3].hi.. */
-	umulh	x4, x5, x11             /* a[2]*b[1].hi */
-	adc	x9, x9, xzr             /* a[1]*b[3].hi.. */
-	adds	x14, x14, x1            /* a[0]*b[2].lo.. */
-	mul	x3, x5, x16             /* a[2]*b[2].lo */
-	adcs	x7, x7, x6              /* a[0]*b[3].lo.. */
-	umulh	x6, x5, x16             /* a[2]*b[2].hi */
-	adcs	x8, x8, x3              /* a[0]*b[3].hi.. */
-	mul	x3, x5, x17             /* a[2]*b[3].lo */
-	adcs	x9, x9, x3              /* a[1]*b[3].hi.. */
-	umulh	x5, x5, x17             /* a[2]*b[3].hi */
-	mul	x3, x2, x10             /* a[3]*b[0].lo */
+	adcs	x14, x14, x4            /* a[0]*b[3].hi.. */
+	umulh	x4, x12, x11            /* a[2]*b[1].hi */
+	umulh	x5, x12, x17            /* a[2]*b[3].hi */
+	mul	x3, x12, x11            /* a[2]*b[1].lo */
+	adc	x1, x1, xzr             /* a[1]*b[3].hi.. */
+	adds	x15, x15, x7            /* a[0]*b[2].lo.. */
+	mul	x8, x8, x10             /* a[0]*b[0].lo */
+	mul	x7, x12, x16            /* a[2]*b[2].lo */
+	adcs	x6, x6, x3              /* a[0]*b[3].lo.. */
+	adcs	x14, x14, x7            /* a[0]*b[3].hi.. */
+	mul	x3, x12, x17            /* a[2]*b[3].lo */
+	umulh	x7, x2, x10             /* a[3]*b[0].hi */
+	adcs	x3, x1, x3              /* a[1]*b[3].hi.. */
+	mul	x1, x2, x16             /* a[3]*b[2].lo */
+	umulh	x12, x12, x16           /* a[2]*b[2].hi */
+	mul	x10, x2, x10            /* a[3]*b[0].lo */
 	adc	x5, x5, xzr             /* a[2]*b[3].hi.. */
-	adds	x15, x7, x15            /* a[0]*b[3].lo.. */
-	adcs	x8, x8, x4              /* a[0]*b[3].hi.. */
-	umulh	x10, x2, x10            /* a[3]*b[0].hi */
-	mul	x7, x2, x11             /* a[3]*b[1].lo */
-	adcs	x9, x9, x6              /* a[1]*b[3].hi.. */
+	adds	x9, x6, x9              /* a[0]*b[3].lo.. */
+	mul	x6, x2, x11             /* a[3]*b[1].lo */
+	adcs	x14, x14, x4            /* a[0]*b[3].hi.. */
+	umulh	x4, x2, x17             /* a[3]*b[3].hi */
+	adcs	x12, x3, x12            /* a[1]*b[3].hi.. */
+	adc	x5, x5, xzr             /* a[2]*b[3].hi.. */
+	adds	x9, x9, x10             /* a[0]*b[3].lo.. */
 	umulh	x11, x2, x11            /* a[3]*b[1].hi */
-	mul	x6, x2, x16             /* a[3]*b[2].lo */
-	adc	x5, x5, xzr             /* a[2]*b[3].hi.. */
-	adds	x15, x15, x3            /* a[0]*b[3].lo.. */
+	adcs	x10, x14, x6            /* a[0]*b[3].hi.. */
+	mul	x14, x2, x17            /* a[3]*b[3].lo */
+	adcs	x12, x12, x1            /* a[1]*b[3].hi.. */
+	adcs	x14, x5, x14            /* a[2]*b[3].hi.. */
+	movz	x17, #38                /* 0x26 */
+	adc	x6, x4, xzr             /* a[3]*b[3].hi.. */
+	adds	x10, x10, x7            /* a[0]*b[3].hi.. */
 	umulh	x16, x2, x16            /* a[3]*b[2].hi */
-	mul	x4, x2, x17             /* a[3]*b[3].lo */
-	umulh	x17, x2, x17            /* a[3]*b[3].hi */
-	adcs	x8, x8, x7              /* a[0]*b[3].hi.. */
-	adcs	x9, x9, x6              /* a[1]*b[3].hi.. */
-	adcs	x7, x5, x4              /* a[2]*b[3].hi.. */
-	adc	x17, x17, xzr           /* a[3]*b[3].hi.. */
-	adds	x8, x8, x10             /* a[0]*b[3].hi.. */
-	adcs	x9, x9, x11             /* a[1]*b[3].hi.. */
-	movz	x10, #38                /* 0x26 */
-	mul	x11, x8, x10            /* 38*a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x8, x8, x10             /* 38*a[0]*b[3].hi...hi */
-	adcs	x16, x7, x16            /* a[2]*b[3].hi..       return fold(a.value * b.value) */
-	mul	x7, x9, x10             /* 38*a[1]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x9, x9, x10             /* 38*a[1]*b[3].hi...hi */
-	adc	x17, x17, xzr           /* a[3]*b[3].hi..       return fold(a.value * b.value) */
-	mul	x6, x16, x10            /* 38*a[2]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x16, x16, x10           /* 38*a[2]*b[3].hi...hi */
-	mul	x5, x17, x10            /* 38*a[3]*b[3].hi...lo */
-	umulh	x10, x17, x10           /* 38*a[3]*b[3].hi...hi */
-	adds	x11, x12, x11           /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	adcs	x11, x12, x11           /* a[1]*b[3].hi.. */
+	mul	x12, x10, x17           /* 38*a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	adcs	x16, x14, x16           /* a[2]*b[3].hi..       return fold(a.value * b.value) */
+	mul	x7, x11, x17            /* 38*a[1]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mul	x14, x16, x17           /* 38*a[2]*b[3].hi...lo */
+	adc	x6, x6, xzr             /* a[3]*b[3].hi..       return fold(a.value * b.value) */
+	adds	x8, x8, x12             /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
 	adcs	x12, x13, x7            /* a[0]*b[1].lo.. */
-	adcs	x13, x14, x6            /* a[0]*b[2].lo.. */
-	adcs	x14, x15, x5            /* a[0]*b[3].lo.. */
-	adc	x10, x10, xzr           /* 38*a[3]*b[3].hi...hi.. */
-	and	x15, x14, #0x7fffffffffffffff /* (a[0]*b[3].lo..).low */
-	extr	x10, x10, x14, #63      /* (a[0]*b[3].lo..).high */
-	add	x14, x10, x10, lsl #1   /* %v90                 return rest + (19 * q + late) */
-	add	x10, x14, x10, lsl #4   /* %v91 */
-	adds	x10, x11, x10           /* a[0]*b[0].lo.. */
-	adcs	x8, x12, x8             /* a[0]*b[1].lo.. */
-	adcs	x9, x13, x9             /* a[0]*b[2].lo.. */
-	stp	x10, x8, [x0]           /*                      def mul(a: loose, b: loose) -> loose: */
+	umulh	x13, x6, x17            /* 38*a[3]*b[3].hi...hi lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mul	x5, x6, x17             /* 38*a[3]*b[3].hi...lo */
+	adcs	x14, x15, x14           /* a[0]*b[2].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	adcs	x9, x9, x5              /* a[0]*b[3].lo.. */
+	adc	x13, x13, xzr           /* 38*a[3]*b[3].hi...hi.. */
+	extr	x13, x13, x9, #63       /* (a[0]*b[3].lo..).high */
+	umulh	x10, x10, x17           /* 38*a[0]*b[3].hi...hi lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	add	x15, x13, x13, lsl #1   /* %v90                 return rest + (19 * q + late) */
+	add	x13, x15, x13, lsl #4   /* %v91 */
+	adds	x8, x8, x13             /* a[0]*b[0].lo.. */
+	and	x15, x9, #0x7fffffffffffffff /* (a[0]*b[3].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
+	adcs	x9, x12, x10            /* a[0]*b[1].lo..       return rest + (19 * q + late) */
+	umulh	x10, x11, x17           /* 38*a[1]*b[3].hi...hi lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	adcs	x10, x14, x10           /* a[0]*b[2].lo..       return rest + (19 * q + late) */
+	stp	x8, x9, [x0]            /*                      def mul(a: loose, b: loose) -> loose: */
+	umulh	x16, x16, x17           /* 38*a[2]*b[3].hi...hi lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	adc	x8, x15, x16            /* (a[0]*b[3].lo..).low.. return rest + (19 * q + late) */
-	stp	x9, x8, [x0, #16]       /*                      def mul(a: loose, b: loose) -> loose: */
+	stp	x10, x8, [x0, #16]      /*                      def mul(a: loose, b: loose) -> loose: */
 	ret
 	.cfi_endproc
 	SIZE(curve25519_4x64_mul)
