@@ -17,7 +17,7 @@ from pathlib import Path
 from asmgen import tools
 from asmgen.diff.steps import Run
 from asmgen.errors import UsageError, nearest
-from asmgen.targets.conventions import convention
+from asmgen.optimize.model import set_anew
 
 #: Cores with scheduling models of their own in LLVM 19; for all others it silently takes another core's.
 MODELLED = {
@@ -77,7 +77,7 @@ def text(target: str, run: Run) -> str:
     lines = [step.line for step in run.steps if step.line.control is None and step.kind != "marks"]
     changed = {name for line in lines for name in line.writes}
     setting = {"amd64": "movl $64, %{}", "arm64": "mov {}, #64"}[target]
-    again = [setting.format(_low(target, name)) for name in convention(None, target).arguments[:6] if name in changed]
+    again = [setting.format(_low(target, name)) for name in set_anew(target, changed)]
     return "\n".join([*again, *(line.text for line in lines)])
 
 
@@ -109,7 +109,7 @@ def _model(path: str, target: str, core: str, texts: Sequence[str], calls: int) 
         f"{mark} LLVM-MCA-BEGIN r{index}\n{each}\n{mark} LLVM-MCA-END\n" for index, each in enumerate(texts)
     )
     longest = max(each.count("\n") for each in texts) + 1
-    iterations = calls or max(_FEWEST, min(_ITERATIONS, _ENOUGH // longest))
+    iterations = calls or many(longest)
     with tempfile.TemporaryDirectory(prefix="asmgen-") as scratch:
         source = Path(scratch) / "lines.s"
         source.write_text(regions)
@@ -120,6 +120,11 @@ def _model(path: str, target: str, core: str, texts: Sequence[str], calls: int) 
         return None
     totals = [int(each) / iterations for each in re.findall(r"^Total Cycles:\s+(\d+)", finished.output, re.M)]
     return totals if len(totals) == len(texts) else None
+
+
+def many(longest: int) -> int:
+    """How many calls are modelled one after the other when the longest has so many instructions."""
+    return max(_FEWEST, min(_ITERATIONS, _ENOUGH // longest))
 
 
 def table(target: str, wished: Sequence[str], runs: Sequence[Run], calls: int = 0) -> list[Mapping[str, float]]:

@@ -19,6 +19,40 @@ Choice = tuple[str, ...]
 
 
 @dataclass(frozen=True)
+class Early:
+    """How many cycles earlier an operand is there when one of these classes makes it, or any where none is named."""
+
+    cycles: int
+    after: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Llvm:
+    """What the scheduling model of a core in LLVM 19 (`llvm/lib/Target/AArch64/AArch64Sched*.td`) has beyond the
+    tables of `Core`, or otherwise: all that `asmgen.optimize.model` needs to count cycles as llvm-mca does.
+
+    `width` micro-operations enter a cycle, into a buffer of `buffer` of them; 0 where the core is in order. `units`
+    are the ports of one name together, in the model's order, which decides which of several free ones is taken.
+    `micro_ops` are those of classes that have more than one. `latency` has, for classes where it is not as in `Core`,
+    the cycles that one takes in all and then those to each register that it writes, the last figure for all further
+    ones; forwarding is left out here: it is in `early`, by what an operand is for (`_arm64.READS`). Results of
+    `any_order` classes need not come after those of instructions before them. `variants` are the opcodes
+    (`_arm64.opcode`) that cost by their operands: llvm-mca makes a description of each such instruction, and of others
+    one for all with that opcode.
+    """
+
+    width: int
+    buffer: int
+    units: tuple[Choice, ...]
+    micro_ops: Mapping[str, int]
+    latency: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    busy: Mapping[str, int] = field(default_factory=dict)
+    early: Mapping[str, Early] = field(default_factory=dict)
+    any_order: frozenset[str] = frozenset()
+    variants: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Core:
     """A core's tables, by the rows' cost classes.
 
@@ -26,7 +60,7 @@ class Core:
     `addend` holds that from the addend of a multiply-add where it may arrive late, `flag_latency` that from any writer
     of flags to a reader. `ports` gives an instruction's micro-operations, each as the ports of which it takes one; none
     where renaming does the work. `busy` tells for how many cycles a port is taken where it is more than one. At most
-    `issue_width` instructions are issued a cycle.
+    `issue_width` instructions are issued a cycle. `llvm` is what llvm-mca goes by, for cores that it has a model of.
     """
 
     name: str
@@ -38,6 +72,7 @@ class Core:
     addend: Mapping[str, int] = field(default_factory=dict)
     flag_latency: int = 1
     in_order: bool = False
+    llvm: Llvm | None = None
 
     def throughput(self, cost: str) -> float:
         """Cycles an instruction of this class takes when nothing but such instructions run; 0 where it takes no port.

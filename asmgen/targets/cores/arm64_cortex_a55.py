@@ -7,9 +7,15 @@ in its own class's latency.
 
 from __future__ import annotations
 
-from asmgen.targets.cores import Core
+from asmgen.targets.cores import Core, Early, Llvm, _arm64
 
 ALU, MAC, LD, ST, B = ("alu0", "alu1"), ("mac",), ("ld",), ("st",), ("b",)
+SUMS = (
+    "alu", "flags", "carry", "carry_flags", "shifted", "logic_shifted", "logic_flags", "select", "ccmp", "move",
+    "constant", "shift", "insert", "count",
+)  # fmt: skip
+PRODUCTS = ("mul", "mulh", "madd", "mull", "maddl")
+FORWARDED = frozenset({*SUMS, *PRODUCTS})
 
 CORE = Core(
     name="cortex-a55",
@@ -37,4 +43,23 @@ CORE = Core(
     addend={"madd": 2, "maddl": 2},
     flag_latency=3,
     in_order=True,
+    llvm=Llvm(
+        width=2,
+        buffer=0,
+        units=(ALU, B, LD, MAC, ST),
+        micro_ops={
+            "load_pair": 2, "load_moving": 2, "load_pair_moving": 3, "store_moving": 2, "store_pair_moving": 2,
+        },
+        latency={
+            **dict.fromkeys((*SUMS, "ror", "extract"), (3,)), **dict.fromkeys(PRODUCTS, (4,)),
+            "load_pair": (5, 4, 5), "load_moving": (3, 3, 0), "load_pair_moving": (5, 4, 5, 0),
+            "store_moving": (1, 0), "store_pair_moving": (1, 0),
+        },
+        early={
+            "sum": Early(2, FORWARDED), "shifted": Early(1, FORWARDED), "product": Early(1, FORWARDED),
+            "addend": Early(2, FORWARDED), "high": Early(1, frozenset()),
+        },
+        any_order=frozenset({"store", "store_pair", "store_moving", "store_pair_moving"}),
+        variants=_arm64.SUMS | _arm64.LOGIC,
+    ),
 )  # fmt: skip

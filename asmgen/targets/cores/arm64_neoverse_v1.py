@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from asmgen.targets.cores import Core
+from asmgen.targets.cores import Core, Llvm
+from asmgen.targets.cores._arm64 import PRODUCTS, SUMS
 
 M0, M, S, L, L01, D, B = (
     ("m0",),
@@ -29,14 +30,25 @@ CORE = Core(
         "branch": 1, "call": 1, "ret": 1, "nop": 1, "pac": 5,
     },
     ports={
-        "alu": (ANY,), "flags": (FLAGS,), "carry": (ANY,), "carry_flags": (S,), "shifted": (M,),
-        "logic_shifted": (ANY,), "logic_flags": (M,), "select": (ANY,), "ccmp": (S,), "move": (ANY,),
-        "constant": (ANY,), "shift": (ANY,), "insert": (M,), "ror": (ANY,), "extract": (M, S), "count": (ANY,),
+        "alu": (ANY,), "flags": (FLAGS,), "carry": (ANY,), "carry_flags": (FLAGS,), "shifted": (M,),
+        "logic_shifted": (ANY,), "logic_flags": (M,), "select": (ANY,), "ccmp": (ANY,), "move": (ANY,),
+        "constant": (ANY,), "shift": (ANY,), "insert": (M,), "ror": (ANY,), "extract": (M, ANY), "count": (ANY,),
         "mul": (M,), "mulh": (M,), "madd": (M0,), "mull": (M,), "maddl": (M0,),
         "load": (L,), "load_pair": (L, L), "store": (L01, D), "store_pair": (L01, D),
-        "load_moving": (L01, S), "load_pair_moving": (L, L, S), "store_moving": (L01, D, S),
-        "store_pair_moving": (L01, D, S),
+        "load_moving": (L, ANY), "load_pair_moving": (L, L, ANY), "store_moving": (L01, D, ANY),
+        "store_pair_moving": (L01, D, ANY),
         "branch": (B,), "call": (B, S), "ret": (B,), "nop": (), "pac": (M0,),
     },
     addend={"madd": 1, "maddl": 1},
+    llvm=Llvm(
+        width=15,
+        buffer=256,
+        units=(B, D, ("l2",), L01, M0, ("m1",), S),
+        micro_ops={
+            "extract": 2, "load_pair": 2, "store": 2, "store_pair": 2, "call": 2,
+            "load_moving": 2, "load_pair_moving": 3, "store_moving": 3, "store_pair_moving": 3,
+        },
+        latency={"load_moving": (4, 4, 1), "load_pair_moving": (4, 4, 4, 1)},
+        variants=SUMS | PRODUCTS | {"extr"},
+    ),
 )  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from asmgen.targets.cores import Core
+from asmgen.targets.cores import Core, Early, Llvm
+from asmgen.targets.cores._arm64 import PRODUCTS, SUMS
 
 M0, M, S, S01 = ("m0",), ("m0", "m1"), ("s0", "s1", "s2", "s3"), ("s0", "s1")
 L, L01, D, B = ("l0", "l1", "l2"), ("l0", "l1"), ("d0", "d1"), ("b0", "b1")
@@ -24,12 +25,24 @@ CORE = Core(
     ports={
         "alu": (ANY,), "flags": (FLAGS,), "carry": (ANY,), "carry_flags": (FLAGS,), "shifted": (M,),
         "logic_shifted": (ANY,), "logic_flags": (FLAGS,), "select": (ANY,), "ccmp": (FLAGS,), "move": (),
-        "constant": (ANY,), "shift": (ANY,), "insert": (M,), "ror": (ANY,), "extract": (M, S), "count": (ANY,),
+        "constant": (ANY,), "shift": (ANY,), "insert": (M,), "ror": (ANY,), "extract": (M, ANY), "count": (ANY,),
         "mul": (M,), "mulh": (M,), "madd": (M0,), "mull": (M,), "maddl": (M0,),
         "load": (L,), "load_pair": (L,), "store": (L01, D), "store_pair": (L01, D),
-        "load_moving": (L01, ANY), "load_pair_moving": (L01, ANY), "store_moving": (L01, D, ANY),
+        "load_moving": (L, ANY), "load_pair_moving": (L, ANY), "store_moving": (L01, D, ANY),
         "store_pair_moving": (L01, D, ANY),
         "branch": (B,), "call": (B, S01), "ret": (B,), "nop": (), "pac": (M0,),
     },
     addend={"madd": 1, "maddl": 1},
+    llvm=Llvm(
+        width=16,
+        buffer=320,
+        units=(B, D, ("l2",), L01, M0, ("m1",), ("s0",), ("s1",), ("s2",), ("s3",)),
+        micro_ops={
+            "extract": 2, "load_pair": 2, "store": 2, "store_pair": 2, "call": 2,
+            "load_moving": 2, "load_pair_moving": 3, "store_moving": 3, "store_pair_moving": 3,
+        },
+        latency={"load_moving": (4, 4, 1), "load_pair_moving": (4, 4, 4, 1)},
+        early={"addend": Early(1, frozenset({"madd", "maddl"}))},
+        variants=SUMS | PRODUCTS | {"orr", "ands", "bics", "extr"},
+    ),
 )  # fmt: skip
