@@ -12,16 +12,17 @@ _COMPILERS = ("cc", "gcc", "clang", *(f"{name}-{version}" for version in range(3
 
 
 def shared(*sources: Path) -> bytes | None:
-    """The files compiled by the first C compiler found; None without one, or where it does not do it."""
+    """The files, headers among them, compiled by the first C compiler found; None without one, or where it fails."""
     path = tools.find(_COMPILERS)
     if path is None:
         return None
+    files = [str(source) for source in sources if source.suffix != ".h"]
     texts = [source.read_text() for source in sources]
 
     def make() -> bytes | None:
         with tempfile.TemporaryDirectory(prefix="asmgen-") as scratch:
             made = Path(scratch) / "made.so"
-            command = (path, "-O2", "-ffp-contract=off", "-shared", "-fPIC", *map(str, sources), "-o", str(made), "-lm")
+            command = (path, "-O2", "-ffp-contract=off", "-shared", "-fPIC", *files, "-o", str(made), "-lm")
             return made.read_bytes() if tools.run(command).status == 0 and made.is_file() else None
 
     return cached(("compiled", path, *texts), make)

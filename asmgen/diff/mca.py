@@ -38,9 +38,10 @@ USUAL = {
 _OLDEST = 19
 _NAMES = (*(f"llvm-mca-{version}" for version in range(30, _OLDEST - 1, -1)), "llvm-mca")
 _TRIPLES = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
-_COMMENT = {"amd64": "#", "arm64": "//"}
 #: Calls that are modelled one after the other, fewer of long ones: about so many instructions in all.
 _ITERATIONS, _FEWEST, _ENOUGH = 50, 10, 10_000
+#: Routines given to one run: what it prints must fit into what is read of it.
+_AT_ONCE = 150
 #: Instructions of a call beyond which it is not modelled.
 _LONGEST = 5000
 
@@ -51,11 +52,17 @@ def found() -> tuple[str | None, str]:
     path = tools.find(_NAMES)
     if path is None:
         return None, f"no modelled cycles: no {_NAMES[-2]} or newer on PATH (Debian's llvm-19 has it)"
-    version = re.search(r"version (\d+)", tools.run((path, "--version"), seconds=10).output)
-    if version is None or int(version[1]) < _OLDEST:
-        said = version[1] if version else "unknown"
+    if (known := version(path)) < _OLDEST:
+        said = known or "unknown"
         return None, f"no modelled cycles: {path} is version {said}, whose models are too old; {_OLDEST} is needed"
     return path, ""
+
+
+@cache
+def version(path: str) -> int:
+    """Of LLVM, which a program belongs to; 0 where it does not say."""
+    said = re.search(r"version (\d+)", tools.run((path, "--version"), seconds=10).output)
+    return int(said[1]) if said else 0
 
 
 def cores(wished: Sequence[str], target: str) -> tuple[str, ...]:
@@ -96,6 +103,9 @@ def cycles(target: str, core: str, texts: Sequence[str], calls: int = 0) -> list
     if path is None or len(short) < len(texts):
         numbers = iter(cycles(target, core, [texts[index] for index in short], calls) if path and short else ())
         return [next(numbers, None) if index in short else None for index in range(len(texts))]
+    if len(texts) > _AT_ONCE:
+        parts = (texts[at : at + _AT_ONCE] for at in range(0, len(texts), _AT_ONCE))
+        return [each for part in parts for each in cycles(target, core, part, calls)]
     made = _model(path, target, core, texts, calls)
     if made is not None:
         return list(made)
@@ -104,10 +114,7 @@ def cycles(target: str, core: str, texts: Sequence[str], calls: int = 0) -> list
 
 
 def _model(path: str, target: str, core: str, texts: Sequence[str], calls: int) -> list[float] | None:
-    mark = _COMMENT[target]
-    regions = "".join(
-        f"{mark} LLVM-MCA-BEGIN r{index}\n{each}\n{mark} LLVM-MCA-END\n" for index, each in enumerate(texts)
-    )
+    regions = "".join(f"# LLVM-MCA-BEGIN r{index}\n{each}\n# LLVM-MCA-END\n" for index, each in enumerate(texts))
     longest = max(each.count("\n") for each in texts) + 1
     iterations = calls or many(longest)
     with tempfile.TemporaryDirectory(prefix="asmgen-") as scratch:

@@ -1,4 +1,4 @@
-"""The C of the search, loaded on first use."""
+"""C of the search and of the models, loaded on first use."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from asmgen.compiled import shared
 _HERE = Path(__file__).parent
 
 
-@cache
 def library() -> ctypes.CDLL | None:
     """The compiled inner loops; None where no C compiler makes them."""
-    made = shared(_HERE / "order.c", _HERE / "race.c")
+    return loaded("order.c", "race.c")
+
+
+@cache
+def loaded(*names: str) -> ctypes.CDLL | None:
+    """What these files of this folder make together; None where no C compiler makes it."""
+    made = shared(*(_HERE / name for name in names))
     if made is None:
         return None
     with tempfile.TemporaryDirectory(prefix="asmgen-") as scratch:

@@ -11,17 +11,15 @@ loads never wait for stores.
 from __future__ import annotations
 
 import ctypes
-import tempfile
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
-from asmgen.compiled import shared
 from asmgen.errors import AsmgenError
 from asmgen.optimize import simulate
 from asmgen.optimize.described import LINE
+from asmgen.optimize.library import loaded
 from asmgen.optimize.numbers import Lines, machine
 from asmgen.routine import Code
 from asmgen.targets import arm64
@@ -31,7 +29,6 @@ from asmgen.targets.row import Instruction, Label, Register, Virtual
 
 #: Calls that are counted unless told otherwise: enough that the first and last ones hardly matter.
 CALLS = 50
-_SOURCE = Path(__file__).with_name("model.c")
 
 
 def modelled() -> tuple[str, ...]:
@@ -69,7 +66,7 @@ class Prepared:
         length, flat = len(rows[0]) if rows else 0, array("i")
         for row in rows:
             flat.extend(row)
-        if len(flat) != len(rows) * length:
+        if any(len(row) != length for row in rows):
             raise AsmgenError("orders have to be equally long")
         core = None if python else _core()
         if core is None:
@@ -101,23 +98,38 @@ def prepare(
     llvm-mca's is followed, see `described.described`. Raises AsmgenError for a core without a model and for calls.
     """
     lines = Lines(core, llvm=llvm)
-    lines.add(instructions)
+    for instruction in taking_time(instructions):
+        lines.add(instruction)
     pairs = [lines.register(register) for pair in (carried or {}).items() for register in pair]
     return Prepared(core.name, machine(core), lines.numbers, lines.registers, array("i", pairs))
 
 
 def prepare_calls(code: Code, core: Core, repetitions: int = 4, *, llvm: bool = True) -> Prepared:
-    """A finished routine for calls that do not depend on each other; its loops run so many times."""
+    """A finished routine for calls that do not depend on each other, see `whole_call`."""
+    return prepare(whole_call(code, repetitions), core, llvm=llvm)
+
+
+def whole_call(code: Code, repetitions: int = 4) -> list[Instruction]:
+    """What a call executes, before it the arguments set anew; loops run so many times."""
     executed = list(straight(code, repetitions))
     changed = {register.name for instruction in executed for register in instruction.written}
     again = [arm64.ins("movz", arm64.REGISTERS[name], 64, 0) for name in set_anew(code.target, changed)]
-    return prepare([*again, *executed], core, llvm=llvm)
+    return [*again, *executed]
 
 
 def set_anew(target: str, changed: Collection[str]) -> list[str]:
     """The argument registers that a routine changes: they are set before each call, or calls would depend on each
     other."""
     return [name for name in convention(None, target).arguments[:6] if name in changed]
+
+
+def taking_time(instructions: Iterable[Instruction]) -> Iterator[Instruction]:
+    """Those that are modelled: no branches, returns and marks. AsmgenError for calls."""
+    for instruction in instructions:
+        if instruction.row.control == "call":
+            raise AsmgenError("calls are not modelled", hint="model what is called and add it up")
+        if instruction.row.control is None and instruction.row.cost != "nop":
+            yield instruction
 
 
 def straight(code: Code, repetitions: int = 4) -> Iterator[Instruction]:
@@ -153,14 +165,9 @@ def _pointer(numbers: array[int]) -> ctypes.c_void_p:
 @cache
 def _core() -> ctypes.CDLL | None:
     """The C core; None where there is no C compiler."""
-    made = shared(_SOURCE)
-    if made is None:
-        return None
-    with tempfile.TemporaryDirectory(prefix="asmgen-") as scratch:
-        path = Path(scratch) / "model.so"
-        path.write_bytes(made)
-        library = ctypes.CDLL(str(path))
-    at, number = ctypes.c_void_p, ctypes.c_int32
-    library.totals.argtypes = [at, at, number, at, number, number, at, number, number, number, at]
-    library.totals.restype = None
-    return library
+    made = loaded("model.h", "model.c", "in_order.c", "out_of_order.c")
+    if made is not None:
+        at, number = ctypes.c_void_p, ctypes.c_int32
+        made.totals.argtypes = [at, at, number, at, number, number, at, number, number, number, at]
+        made.totals.restype = None
+    return made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
 
 from asmgen.errors import AsmgenError
 from asmgen.optimize.described import FLAGS, READS, TAKES, WRITES, ZERO
@@ -99,16 +98,8 @@ class Lines:
         """Its number."""
         return self._known.setdefault(register, len(self._known))
 
-    def add(self, instructions: Iterable[Instruction]) -> None:
-        """Those that take time in a straight line; AsmgenError for calls."""
-        for instruction in instructions:
-            row = instruction.row
-            if row.control == "call":
-                raise AsmgenError("calls are not modelled", hint="model what is called and add it up")
-            if row.control is None and row.cost != "nop":
-                self.numbers.extend(self._line(instruction))
-
-    def _line(self, instruction: Instruction) -> list[int]:
+    def add(self, instruction: Instruction) -> None:
+        """One more."""
         cost, opcode = _cost(instruction), _arm64.opcode(instruction.row)
         shared = 0
         if self.llvm and opcode not in self.model.variants:
@@ -116,11 +107,14 @@ class Lines:
         own = _own(cost, self.core, self.model)
         reads, writes = self._reads(instruction, cost), self._writes(instruction, cost, own)
         first = min([own, *(latency for register, latency in writes if register != ZERO)])
-        return [self._classes[cost], first, shared, *_filled(reads, READS), *_filled(writes, WRITES)]
+        line = (self._classes[cost], first, shared, *_filled(reads, READS), *_filled(writes, WRITES))
+        self.numbers.extend(line)
 
     def _reads(self, instruction: Instruction, cost: str) -> list[Pair]:
         """The registers read and what for, in the order of LLVM's operands."""
         row, read = instruction.row, list(instruction.read)
+        if cost == "pac":
+            read.append(arm64.SP)
         if cost.endswith("_moving"):
             del read[-1]  # the address is the stack pointer, which is an operand too
         _, before, after = _arm64.WITH_ZERO.get(row.mnemonic, ("", 0, 0))

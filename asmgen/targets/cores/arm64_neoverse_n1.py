@@ -26,7 +26,8 @@ CORE = Core(
     },
     ports={
         "alu": (ANY,), "flags": (ANY,), "carry": (ANY,), "carry_flags": (ANY,), "shifted": (M,),
-        "logic_shifted": (ANY,), "logic_flags": (M,), "select": (ANY,), "ccmp": (ANY,), "move": (ANY,), "constant": (ANY,),
+        "logic_shifted": (ANY,), "logic_flags": (M,), "select": (ANY,), "ccmp": (ANY,), "move": (ANY,),
+        "constant": (ANY,),
         "shift": (ANY,), "insert": (M,), "ror": (ANY,), "extract": (M, ANY), "count": (ANY,),
         "mul": (M,), "mulh": (M,), "madd": (M,), "mull": (M,), "maddl": (M,),
         "load": (L,), "load_pair": (L, L), "store": (L, D), "store_pair": (L, L, D),
