@@ -12,6 +12,7 @@ from random import Random
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 from shipped import kernel
 
 from asmgen.bench.harness import CONTEXTS
@@ -22,7 +23,7 @@ from asmgen.optimize import command, tasks
 from asmgen.optimize.anneal import Annealer, candidate
 from asmgen.optimize.code import Coder
 from asmgen.optimize.library import library
-from asmgen.optimize.live import gain
+from asmgen.optimize.live import gain, table, view
 from asmgen.optimize.native import Race
 from asmgen.optimize.orders import Candidate, neighbors
 from asmgen.optimize.search import State, search, seeds
@@ -232,7 +233,7 @@ def test_a_killed_process_loses_no_result(monkeypatch: pytest.MonkeyPatch) -> No
 
 @needs_cpu
 def test_a_cluster_does_tasks_and_loses_none_with_a_worker() -> None:
-    """Two Dask workers on this machine, one of which is killed while it walks."""
+    """Two Dask workers on this machine, one of which is killed at work."""
     from distributed import LocalCluster
 
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
@@ -240,7 +241,7 @@ def test_a_cluster_does_tasks_and_loses_none_with_a_worker() -> None:
         killed: list[int] = []
 
         def tell(state: State) -> None:
-            if not killed and state.judged:
+            if not killed and state.seeds:
                 processes = workers.client.run(os.getpid)
                 killed.append(next(iter(processes.values())))
                 os.kill(killed[0], signal.SIGKILL)
@@ -289,7 +290,7 @@ def test_the_command_writes_a_plan_that_is_better_or_says_that_there_is_none(her
     made = optimize("tiny.py:mul", "--target", "amd64", "--minutes", "0.05")
     assert made.exit_code == 0, made.output
     file = here / "plans/amd64/generic/tiny.mul.json"
-    assert "than the default schedule where the search did not look" in made.output
+    assert "by contexts that the search did not use" in made.output
     if not file.exists():
         assert "no plan: the default schedule is as good" in made.output
         return
@@ -348,3 +349,22 @@ def test_gains_are_told_in_words() -> None:
 
 def test_objectives_of_the_command_are_those_of_the_search() -> None:
     assert all(objective in optimize("--help").output for objective in command.OBJECTIVES)
+
+
+def test_what_is_seen_of_a_search() -> None:
+    """On a terminal a table of the best, the rate and the starts; elsewhere a line for each better one."""
+    state = State(GOAL, 60)
+    starts = _starts()
+    for number, task in enumerate(starts):
+        state.note(Outcome(task, ((0,),), 1.0 - 0.01 * number, 100, 40, "a CPU"))
+    text = Console(width=120, force_terminal=True, color_system=None)
+    with text.capture() as captured:
+        text.print(table(state))
+    shown = captured.get()
+    assert f"{gain(1.0 - 0.01 * (len(starts) - 1))}" in shown and f"{40 * len(starts)} so far" in shown
+    assert "curve25519_4x64.add amd64 generic, both" in shown and "Ctrl-C keeps the best" in shown and "█" in shown
+    plain = Console(width=120, force_terminal=False)
+    with plain.capture() as captured, view(plain) as tell:
+        tell(state)
+        tell(state)
+    assert captured.get().count("candidates/s") == len(starts)

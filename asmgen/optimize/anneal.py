@@ -34,6 +34,9 @@ class Judge(Protocol):
     def take(self) -> None:
         """The last one that was looked at is what is to be beaten from here on."""
 
+    def cost(self, found: Sequence[Candidate]) -> float:
+        """By that of the default schedule."""
+
 
 #: Whether what these orders make is right.
 Right = Callable[[Sequence[Order]], bool]

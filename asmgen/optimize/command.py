@@ -14,6 +14,7 @@ from asmgen.files import write
 from asmgen.kernel import Kernel
 from asmgen.optimize import final
 from asmgen.optimize.live import gain, view
+from asmgen.optimize.modelled import cores
 from asmgen.optimize.search import search, seeds
 from asmgen.optimize.tasks import Goal, Task, arrangement_of
 from asmgen.optimize.workers import Cluster, Local, Workers
@@ -74,11 +75,12 @@ def one(kernel: Kernel, goal: Goal, how: How, console: Console) -> bool:
 
 
 def where(goal: Goal) -> str:
-    """By what candidates are judged, and what that means for the core asked for."""
+    """By what candidates are judged."""
+    if goal.target == "arm64":
+        return f"modelled for {', '.join(cores(goal.core))}"
     here = at_hand()
-    if goal.core not in (here, plans.GENERIC):
-        return f"timed on this machine's CPU, which is {here}"
-    return f"timed on this machine's CPU, {here}"
+    other = "" if goal.core in (here, plans.GENERIC) else f", though the plan is for {goal.core}"
+    return f"timed on this machine's CPU, {here}{other}"
 
 
 def known(goal: Goal, file: Path) -> Task | None:

@@ -24,7 +24,7 @@ def view(console: Console) -> Iterator[Callable[[State], None]]:
         yield _Lines(console)
         return
     with Live(console=console, refresh_per_second=4, transient=True) as live:
-        yield lambda state: live.update(_table(state))
+        yield lambda state: live.update(table(state))
 
 
 class _Lines:
@@ -51,7 +51,8 @@ def name(seed: Seed) -> str:
     return f"{choices}{seed.core}, window {seed.freedom.window}, {seed.freedom.registers} registers"
 
 
-def _table(state: State) -> Group:
+def table(state: State) -> Group:
+    """All of it: the best and the time that is left, what walks start from, and the rate."""
     made = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("start", "walks", "than the default"):
         made.add_column(title, no_wrap=True, justify="left" if title == "start" else "right")

@@ -10,7 +10,8 @@ from functools import cache, lru_cache, partial
 from asmgen.bench.timer import can_run, cpu
 from asmgen.errors import AsmgenError
 from asmgen.kernel import Kernel
-from asmgen.optimize.anneal import Annealer, candidate
+from asmgen.optimize.anneal import Annealer, Judge, candidate
+from asmgen.optimize.modelled import Modelled, cores
 from asmgen.optimize.native import SEARCHED, Native, Race
 from asmgen.optimize.pinned import pin
 from asmgen.passes import Options, compile_stages, seeded
@@ -101,10 +102,24 @@ def _race(goal: Goal) -> Race:
     return Race(kernel_of(goal.kernel), assemble(code.items).code, goal.objective, SEARCHED)
 
 
+@lru_cache(maxsize=32)
+def _modelled(goal: Goal, seed: Seed) -> Modelled:
+    start = compile_stages(kernel_of(goal.kernel), goal.options).allocate
+    assert start is not None
+    return Modelled(arrangement_of(goal, seed), arrangement(start), cores(goal.core), goal.objective)
+
+
+def judge_of(goal: Goal, seed: Seed) -> tuple[Judge, str]:
+    """Who compares candidates of a seed, and its name."""
+    if goal.target == "arm64":
+        return _modelled(goal, seed), f"the model of {', '.join(cores(goal.core))}"
+    return Native(_race(goal), arrangement_of(goal, seed)), cpu()
+
+
 def run(task: Task) -> Outcome:
     """Do a task; what does not depend on it is kept for the next one in this process."""
     before = arrangement_of(task.goal, task.seed)
-    judge = Native(_race(task.goal), before)
+    judge, where = judge_of(task.goal, task.seed)
     orders: Sequence[Order] = task.orders or [range(len(line)) for line in before.lines]
     found = [made for number, order in enumerate(orders) if (made := candidate(before, number, order)) is not None]
     proposed = judged = 0
@@ -112,7 +127,7 @@ def run(task: Task) -> Outcome:
         walk = Annealer(before, orders, judge, task.number)
         found = walk.run(task.seconds, partial(right, task.goal, before))
         proposed, judged = walk.proposed, walk.judged
-    return Outcome(task, tuple(each.order for each in found), judge.cost(found), proposed, judged, cpu())
+    return Outcome(task, tuple(each.order for each in found), judge.cost(found), proposed, judged, where)
 
 
 def right(goal: Goal, before: Arrangement, orders: Sequence[Order]) -> bool:
