@@ -1,15 +1,17 @@
-"""One kernel on one target against everything that the user names."""
+"""Kernels on one target against everything that the user names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from asmgen.diff.body import ours
 from asmgen.diff.comparison import Comparison, Side, compare, follow, modelled, timed
-from asmgen.diff.same import Expected, same
+from asmgen.diff.layout import Layout
+from asmgen.diff.same import Expected, Sameness, same
 from asmgen.diff.sources import Source, Wishes, layout_of
 from asmgen.diff.verdict import LOOK, SHIP, TAKE, Verdict, verdict
 from asmgen.errors import AsmgenError, UsageError
@@ -76,8 +78,76 @@ def _cost(made: Comparison) -> float:
 
 def case(function: Function, target: str, sources: Sequence[Source], how: How) -> Case:
     """Compare a kernel's routine with each source."""
+    (made,) = cases([(function, how)], target, sources)
+    if isinstance(made, Exception):
+        raise made
+    return made
+
+
+def cases(
+    asked: Sequence[tuple[Function, How]], target: str, sources: Sequence[Source]
+) -> Iterator[Case | Exception]:
+    """Compare each kernel's routine with each source; in its place what it failed by. Raises UsageError.
+
+    Everything is modelled by few runs of llvm-mca, which is another process: emulation goes on meanwhile.
+    """
+    followed = [_tried(partial(_followed, function, target, sources, how)) for function, how in asked]
+    wanted = [each for each in followed if isinstance(each, _Followed) and each.how.model]
+    with ThreadPoolExecutor(1) as pool:
+        pending = pool.submit(_modelled, wanted)
+        judged = [each if isinstance(each, Exception) else _tried(each.judged) for each in followed]
+        tables = dict(zip(map(id, wanted), pending.result(), strict=True))
+    for one, holds in zip(followed, judged, strict=True):
+        if isinstance(one, Exception):
+            yield one
+        elif isinstance(holds, Exception):
+            yield holds
+        else:
+            yield _tried(partial(one.concluded, tables.get(id(one), one.sides), holds))
+
+
+Made = TypeVar("Made")
+
+
+def _tried(make: Callable[[], Made]) -> Made | Exception:
+    """What is made, or what that failed by: one kernel's fault is not to hide what comes of the others."""
+    try:
+        return make()
+    except UsageError:
+        raise
+    except Exception as error:
+        return error
+
+
+@dataclass(frozen=True)
+class _Followed:
+    """A kernel's routine, first of the sides, and those of the sources, each followed on the same calls."""
+
+    function: Function
+    how: How
+    layout: Layout | None
+    sides: tuple[Side, ...]
+    failed: tuple[Failed, ...]
+    equal: Mapping[str, tuple[str, ...]]
+
+    def judged(self) -> list[Sameness]:
+        """Whether each source's is the same function."""
+        expected = _once(self.function)
+        return [same(self.function, side.body, self.how.vectors, self.how.seed, expected) for side in self.sides[1:]]
+
+    def concluded(self, sides: Sequence[Side], judged: Sequence[Sameness]) -> Case:
+        """The comparison of these sides, which may have cycles, with what was judged of them."""
+        if self.how.measure:
+            sides = timed(self.function, sides, [True, *(each.holds for each in judged)], self.layout)
+        advice = TAKE if self.how.wishes.against else LOOK if self.how.wishes.since else SHIP
+        made = [compare(sides[0], side, sameness) for side, sameness in zip(sides[1:], judged, strict=True)]
+        verdicts = tuple(verdict(each, advice) for each in made)
+        target = sides[0].body.target
+        return Case(self.function, target, sides[0], tuple(made), verdicts, self.failed, self.equal)
+
+
+def _followed(function: Function, target: str, sources: Sequence[Source], how: How) -> _Followed:
     mine = follow(function, ours(function, Options(target, how.wishes.features)), limit=how.limit)
-    advice = TAKE if how.wishes.against else LOOK if how.wishes.since else SHIP
     layout = layout_of(function.signature, how.wishes)
     sides: list[Side] = [mine]
     failed = []
@@ -97,17 +167,14 @@ def case(function: Function, target: str, sources: Sequence[Source], how: How) -
             raise
         except AsmgenError as error:
             failed.append(Failed(source.name, str(error)))
-    with ThreadPoolExecutor(1) as pool:  # llvm-mca is another process: emulate meanwhile
-        pending = pool.submit(modelled, sides, how.cores) if how.model else None
-        expected = _once(function)
-        judged = [same(function, side.body, how.vectors, how.seed, expected) for side in sides[1:]]
-        if pending is not None:
-            sides = pending.result()
-    if how.measure:
-        sides = timed(function, sides, [True, *(each.holds for each in judged)], layout)
-    made = [compare(sides[0], side, sameness) for side, sameness in zip(sides[1:], judged, strict=True)]
-    verdicts = [verdict(each, advice) for each in made]
-    return Case(function, target, sides[0], tuple(made), tuple(verdicts), tuple(failed), equal)
+    return _Followed(function, how, layout, tuple(sides), tuple(failed), equal)
+
+
+def _modelled(followed: Sequence[_Followed]) -> list[list[Side]]:
+    """The sides of each with their modelled cycles; all are modelled on the same cores."""
+    every = [side for each in followed for side in each.sides]
+    found = iter(modelled(every, followed[0].how.cores if followed else ()))
+    return [[next(found) for _ in each.sides] for each in followed]
 
 
 def _once(function: Function) -> Expected:

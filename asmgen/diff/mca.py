@@ -38,15 +38,14 @@ USUAL = {
 _OLDEST = 19
 _NAMES = (*(f"llvm-mca-{version}" for version in range(30, _OLDEST - 1, -1)), "llvm-mca")
 _TRIPLES = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
-#: Calls that are modelled one after the other, fewer of long ones: about so many instructions in all.
-_ITERATIONS, _FEWEST, _ENOUGH = 50, 10, 10_000
-#: Routines given to one run: what it prints must fit into what is read of it.
-_AT_ONCE = 150
+#: Calls that are modelled one after the other, fewer of long ones: the most that are about so many instructions in all.
+_ITERATIONS, _ENOUGH = (50, 20, 10), 10_000
 #: Instructions of a call beyond which it is not modelled.
 _LONGEST = 5000
+#: Routines that one run of llvm-mca models: its output is bounded.
+_AT_ONCE = 60
 
 
-@cache
 def found() -> tuple[str | None, str]:
     """The program, or None and what to say about it."""
     path = tools.find(_NAMES)
@@ -99,24 +98,43 @@ def cycles(target: str, core: str, texts: Sequence[str], calls: int = 0) -> list
     """Cycles a call of each, over so many independent ones, by default many; None where llvm-mca does not take an
     instruction."""
     path, _ = found()
-    short = [index for index, each in enumerate(texts) if each.count("\n") < _LONGEST]
-    if path is None or len(short) < len(texts):
-        numbers = iter(cycles(target, core, [texts[index] for index in short], calls) if path and short else ())
-        return [next(numbers, None) if index in short else None for index in range(len(texts))]
-    if len(texts) > _AT_ONCE:
-        parts = (texts[at : at + _AT_ONCE] for at in range(0, len(texts), _AT_ONCE))
-        return [each for part in parts for each in cycles(target, core, part, calls)]
-    made = _model(path, target, core, texts, calls)
+    if path is None:
+        return [None] * len(texts)
+    groups: dict[int, list[int]] = {}
+    for index, each in enumerate(texts):
+        length = each.count("\n") + 1
+        if length <= _LONGEST:
+            groups.setdefault(calls or many(length), []).append(index)
+    made: list[float | None] = [None] * len(texts)
+    for iterations, group in groups.items():
+        for start in range(0, len(group), _AT_ONCE):
+            part = group[start : start + _AT_ONCE]
+            numbers = _models(path, target, core, [texts[index] for index in part], iterations)
+            for index, number in zip(part, numbers, strict=True):
+                made[index] = number
+    return made
+
+
+def many(length: int) -> int:
+    """Calls to model of a routine of so many instructions."""
+    return next((each for each in _ITERATIONS if each * length <= _ENOUGH), _ITERATIONS[-1])
+
+
+def _models(path: str, target: str, core: str, texts: Sequence[str], iterations: int) -> Sequence[float | None]:
+    """Cycles of each by one run; where that is refused, by halves, until the one to blame stands alone."""
+    made = _model(path, target, core, texts, iterations)
     if made is not None:
-        return list(made)
-    alone = [_model(path, target, core, [each], calls) for each in texts] if len(texts) > 1 else [None]
-    return [each[0] if each else None for each in alone]
+        return made
+    if len(texts) == 1:
+        return [None]
+    middle = len(texts) // 2
+    halves = (texts[:middle], texts[middle:])
+    return [number for half in halves for number in _models(path, target, core, half, iterations)]
 
 
-def _model(path: str, target: str, core: str, texts: Sequence[str], calls: int) -> list[float] | None:
+def _model(path: str, target: str, core: str, texts: Sequence[str], iterations: int) -> list[float] | None:
+    # The mark is # for arm64 too: after // it is not seen, and all lines are taken for one routine.
     regions = "".join(f"# LLVM-MCA-BEGIN r{index}\n{each}\n# LLVM-MCA-END\n" for index, each in enumerate(texts))
-    longest = max(each.count("\n") for each in texts) + 1
-    iterations = calls or many(longest)
     with tempfile.TemporaryDirectory(prefix="asmgen-") as scratch:
         source = Path(scratch) / "lines.s"
         source.write_text(regions)
@@ -127,11 +145,6 @@ def _model(path: str, target: str, core: str, texts: Sequence[str], calls: int) 
         return None
     totals = [int(each) / iterations for each in re.findall(r"^Total Cycles:\s+(\d+)", finished.output, re.M)]
     return totals if len(totals) == len(texts) else None
-
-
-def many(longest: int) -> int:
-    """How many calls are modelled one after the other when the longest has so many instructions."""
-    return max(_FEWEST, min(_ITERATIONS, _ENOUGH // longest))
 
 
 def table(target: str, wished: Sequence[str], runs: Sequence[Run], calls: int = 0) -> list[Mapping[str, float]]:

@@ -13,9 +13,9 @@ from rich.table import Table
 from asmgen.diff.classes import CAUSES
 from asmgen.diff.comparison import Comparison
 from asmgen.diff.figures import COLUMNS, Figures
-from asmgen.diff.job import Case, How, Job, by_script, case
-from asmgen.diff.sources import Source, sources
-from asmgen.errors import AsmgenError, UsageError
+from asmgen.diff.job import Case, How, Job, by_script, cases
+from asmgen.diff.sources import sources
+from asmgen.errors import AsmgenError
 from asmgen.function import Function
 from asmgen.program import Program
 from asmgen.scripts import find, shipped
@@ -47,7 +47,7 @@ class Entry:
 
 
 def summarize(selectors: Sequence[str], targets: Sequence[str], how: How) -> list[Entry]:
-    """Compare everything with everything, over the machine's cores. Listings and pages need more: see `case`.
+    """Compare everything with everything, over the machine's cores. Listings and pages need more: see `job.case`.
 
     What fails has an entry with its reason, and the rest goes on.
     """
@@ -80,25 +80,28 @@ def _weight(job: Job) -> int:
 
 
 def _job(how: How, job: Job) -> list[Entry]:
-    """The lines of kernels of one script on one target."""
+    """The lines of kernels of one script on one target; one with the reason where there is nothing to compare."""
     kernels, target = job
     others = sources(kernels, target, how.wishes, usual=1)
-    return [entry for kernel in kernels for entry in _tried(kernel, target, others, how)]
+    asked = [(kernel, _shortened(kernel, how)) for kernel in kernels]
+    entries: list[Entry] = []
+    for kernel, made in zip(kernels, cases(asked, target, others), strict=True):
+        name = f"{kernel.signature.script}.{kernel.signature.kernel}"
+        if isinstance(made, Exception):
+            own = f"a fault in asmgen, {type(made).__name__}: "
+            entries.append(
+                Entry(name, target, "asmgen", None, problem=f"{'' if isinstance(made, AsmgenError) else own}{made}")
+            )
+        else:
+            entries += _entries(name, made)
+    return entries
 
 
-def _tried(function: Function, target: str, others: Sequence[Source], how: How) -> list[Entry]:
-    """The lines of one kernel; one with the reason where there is nothing to compare."""
-    if isinstance(function, Program):
-        how = replace(how, limit=min(how.limit, LONGEST), vectors=-(-how.vectors // PART))
-    kernel = f"{function.signature.script}.{function.signature.kernel}"
-    try:
-        return list(_entries(kernel, case(function, target, others, how)))
-    except UsageError:
-        raise
-    except AsmgenError as error:
-        return [Entry(kernel, target, "asmgen", None, problem=str(error))]
-    except Exception as error:  # one fault of ours is not to hide what came of the others
-        return [Entry(kernel, target, "asmgen", None, problem=f"a fault in asmgen, {type(error).__name__}: {error}")]
+def _shortened(function: Function, how: How) -> How:
+    """Less of what takes long for a program."""
+    if not isinstance(function, Program):
+        return how
+    return replace(how, limit=min(how.limit, LONGEST), vectors=-(-how.vectors // PART))
 
 
 def _entries(kernel: str, made: Case) -> Iterator[Entry]:
