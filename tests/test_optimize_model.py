@@ -141,13 +141,9 @@ def test_another_version_is_not_compared_with(monkeypatch: pytest.MonkeyPatch) -
     for version, said in ((18, "version 18, whose models are too old; 19 is needed"), (20, "of LLVM 20")):
         monkeypatch.setattr(mca, "version", lambda path, version=version: version)
         monkeypatch.setattr(mca.tools, "find", lambda names: "/bin/llvm-mca")
-        mca.found.cache_clear()
         assert said in missing()
     monkeypatch.setattr(mca.tools, "find", lambda names: None)
-    mca.found.cache_clear()
     assert "no llvm-mca-19 or newer on PATH" in missing()
-    monkeypatch.undo()
-    mca.found.cache_clear()
 
 
 # C and Python.
