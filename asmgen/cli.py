@@ -261,17 +261,22 @@ def _unknown(what: str, given: str, known: list[str]) -> UsageError:
 @features
 @click.option("--core", default="generic", show_default=True, help="Whose plans are replayed: a core, or auto.")
 @click.option("--no-plan", is_flag=True, help="The default schedule everywhere.")
+@click.option("--record", is_flag=True, help="Try all algorithms and schedules, and keep what wins for every build.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 when the files differ from what the scripts make.")
 @click.option("--proved", is_flag=True, help="Write nothing unless all is proved; then SCRIPT.proof.json as well.")
 def build(
     selectors: tuple[str, ...], target: str, out: Path, prefix: str, visible: bool, features: str, core: str,
-    no_plan: bool, check: bool, proved: bool,
+    no_plan: bool, record: bool, check: bool, proved: bool,
 ) -> None:  # fmt: skip
     """Write assembly, header, C and listing: OUT/TARGET/SCRIPT.S .h .c .lst."""
     from asmgen import build as building
     from asmgen.targets.cores import named
 
     targets = targets_of(target, features)
+    if record:
+        from asmgen import recording
+
+        recording.run(selectors, check=check)
     building.run(
         selectors, targets, out=out, prefix=prefix, features=features, visible=visible, core=named(core, targets),
         planned=not no_plan, check=check, proofs=proved,

@@ -72,16 +72,27 @@ class Routine:
 
 
 @dataclass(frozen=True)
+class Way:
+    """How registers were given out: the number of the policy, and which of those that a routine must save were to be
+    had, by name; None for all."""
+
+    policy: int = 0
+    saved: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
 class Allocated:
     """The same with physical registers; spill slots are `Memory(FRAME, 8 * slot)`.
 
-    `holds` says for each instruction (by position in `items`) what registers hold after it, for listings and `show`.
+    `holds` says for each instruction (by position in `items`) what registers hold after it, for listings and `show`;
+    `way` how it was found.
     """
 
     routine: Routine
     items: tuple[Instruction | Label, ...]
     slots: int
     holds: tuple[dict[Register, str], ...] = ()
+    way: Way = Way()
 
 
 @dataclass(frozen=True)

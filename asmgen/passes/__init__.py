@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -12,7 +12,7 @@ from asmgen.cache import cached, keep
 from asmgen.errors import AsmgenError, UsageError
 from asmgen.kernel import Kernel
 from asmgen.nodes import Traced
-from asmgen.passes import plans
+from asmgen.passes import plans, seeds
 from asmgen.passes.allocate import allocate
 from asmgen.passes.arrange import arranged, arrangement
 from asmgen.passes.calling import calling
@@ -60,13 +60,15 @@ CYCLES_AN_INSTRUCTION = {"amd64": 20, "arm64": 5}
 @dataclass(frozen=True)
 class Options:
     """What to make: the target, the feature set by name, for tests a number of registers, and the core whose plans and
-    table of costs are taken; with `planned` off no plan is."""
+    table of costs are taken; with `planned` off no plan is, and with `recorded` off every way is tried even if it is
+    known which one wins."""
 
     target: str
     features: str = "default"
     registers: int | None = None
     core: str = plans.GENERIC
     planned: bool = True
+    recorded: bool = True
 
     @property
     def instruction_sets(self) -> frozenset[str]:
@@ -115,7 +117,7 @@ def compile_stages(function: Function, options: Options) -> Stages:
     if isinstance(function, ScriptProgram):
         return compile_program(function, options, lambda callee: compile_kernel(callee, options).stack)
     assert isinstance(function, Kernel)
-    return _by_plan(function, options) or _by_every_pass(function, options)
+    return _by_plan(function, options) or _by_record(function, options) or _by_every_pass(function, options)
 
 
 def compile_program(program: ScriptProgram, options: Options, stack_of: Callable[[Function], int]) -> Stages:
@@ -150,12 +152,42 @@ def _plan(kernel: Kernel, options: Options) -> Path | None:
     return plans.place(kernel, options.target, options.features, options.core)
 
 
+def _by_record(kernel: Kernel, options: Options) -> Stages | None:
+    """The kernel by what is recorded to win; None where nothing is."""
+    if not options.recorded or options.registers is not None or options.table.name != plans.GENERIC:
+        return None
+    seed = seeds.known(kernel, options.target, options.features)
+    return None if seed is None else seeded(kernel, options, seed)
+
+
+def winner(kernel: Kernel, options: Options) -> plans.Seed:
+    """What wins of all that is tried, such that `seeded` makes the same of it."""
+    made = _by_every_pass(kernel, options)
+    for seed in _seeds(kernel, options, made):
+        if seeded(kernel, options, seed).frame == made.frame:
+            return seed
+    raise AssertionError(f"no seed of {kernel.name} gives its routine")
+
+
+def _seeds(kernel: Kernel, options: Options, made: Stages) -> Iterator[plans.Seed]:
+    """Seeds that may give a routine, those that take less time first.
+
+    An allocation that took another one for a start is not always found again by itself.
+    """
+    assert made.allocate is not None
+    for choices, traced in kernel.alternatives():
+        if traced is made.values:
+            for way in (made.allocate.way, None):
+                for freedom in FREEDOMS[options.target]:
+                    yield plans.Seed(tuple(sorted(choices.items())), plans.GENERIC, freedom, way)
+
+
 def seeded(kernel: Kernel, options: Options, seed: plans.Seed) -> Stages:
     """The kernel by one algorithm and one schedule."""
     traced, words, selected = _selected(kernel, kernel.trace(dict(seed.choices)), options)
     table = core(seed.core, options.target)
     ordered = Scheduler(selected, table).by(seed.freedom)
-    allocated = allocate(ordered)
+    allocated = allocate(ordered, way=seed.way)
     return Stages(traced, words, selected, ordered, allocated, allocated, frame(allocated))
 
 

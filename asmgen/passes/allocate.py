@@ -9,7 +9,7 @@ linear-scan allocators for single-assignment code.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from asmgen.errors import AsmgenError
@@ -21,7 +21,7 @@ from asmgen.passes.machine import Machine, machine
 from asmgen.passes.pairs import pair_neighbors, pair_stores
 from asmgen.passes.parts import Tally, place_parts
 from asmgen.passes.registers import Context, Policy, Registers
-from asmgen.routine import Allocated, Routine
+from asmgen.routine import Allocated, Routine, Way
 from asmgen.targets.conventions import Convention
 from asmgen.targets.conventions import convention as convention_named
 from asmgen.targets.row import FRAME, Instruction, Memory, Operand, Register
@@ -31,17 +31,20 @@ _POLICIES = (Policy(), Policy(reach=3.0), Policy(keep_pointers=True))
 
 
 def allocate(
-    routine: Routine, *, registers: int | None = None, keep_frame_pointer: bool = False, convention: str | None = None
-) -> Allocated:
+    routine: Routine, *, registers: int | None = None, keep_frame_pointer: bool = False, convention: str | None = None,
+    way: Way | None = None,
+) -> Allocated:  # fmt: skip
     """The routine with physical registers, spilled values in slots `Memory(FRAME, 8 * slot)`, labels for its loops
     and branches.
 
     Arguments arrive where the calling convention puts them (those on the stack in slots -1, -2, …); the returned bit
     is left in the convention's result register. `registers` limits how many registers are given out. Several policies
-    are tried and the result with the fewest instructions, saves and restores included, is taken. Raises AsmgenError
-    when an instruction needs more registers at once than there are.
+    are tried and the result with the fewest instructions, saves and restores included, is taken; with a `way` that one
+    alone. Raises AsmgenError when an instruction needs more registers at once than there are.
     """
     problem = _problem(routine, registers, keep_frame_pointer, convention)
+    if way is not None:
+        return _finished(routine, problem, _attempt(problem, problem.having(way.saved), _POLICIES[way.policy]))
     best = _attempt(problem, problem.order, _POLICIES[0])
     if sum(best.registers.evicted.values()) > 1:
         for policy in _POLICIES[1:]:
@@ -54,10 +57,16 @@ def allocate(
         if made.price >= best.price:
             break
         best = made
+    return _finished(routine, problem, best)
+
+
+def _finished(routine: Routine, problem: _Problem, best: _Solution) -> Allocated:
     items, holds = load_early(best.registers.items, best.registers.snapshots, problem.machine)
     items, holds = pair_neighbors(items, holds, problem.machine)
     named = tuple({register: value.name or str(value) for register, value in held.items()} for held in holds)
-    return Allocated(routine, tuple(items), best.slots, named)
+    pool = best.registers.context.pool
+    saved = None if pool == problem.order else tuple(register.name for register in problem.saved(pool))
+    return Allocated(routine, tuple(items), best.slots, named, Way(_POLICIES.index(best.policy), saved))
 
 
 @dataclass(frozen=True)
@@ -77,6 +86,11 @@ class _Problem:
     def saved(self, used: Sequence[Register]) -> list[Register]:
         """Those of these registers that must be saved."""
         return [register for register in used if register.name in self.convention.preserved]
+
+    def having(self, saved: Collection[str] | None) -> tuple[Register, ...]:
+        """The registers to give out when of those that must be saved there are only these, by name."""
+        preserved = self.convention.preserved
+        return tuple(each for each in self.order if saved is None or each.name in saved or each.name not in preserved)
 
     def frame_price(self, used: Sequence[Register], slots: int) -> int:
         """Instructions to save and restore registers, and to make room for slots."""
@@ -197,4 +211,4 @@ def _without_saves(problem: _Problem, best: _Solution) -> tuple[Register, ...] |
     if not saved:
         return None
     kept = saved[: -(2 - len(saved) % 2 if problem.machine.pairs else 1)]
-    return tuple(each for each in problem.order if each in kept or each.name not in problem.convention.preserved)
+    return problem.having({register.name for register in kept})

@@ -21,7 +21,7 @@ from asmgen.errors import AsmgenError
 from asmgen.function import Function
 from asmgen.passes.arrange import Arrangement, Order, names_of
 from asmgen.passes.schedule import Freedom
-from asmgen.routine import Allocated
+from asmgen.routine import Allocated, Way
 from asmgen.targets.row import Instruction
 
 GENERIC = "generic"
@@ -35,11 +35,13 @@ class StalePlan(UserWarning):
 
 @dataclass(frozen=True)
 class Seed:
-    """What a plan starts from: alternatives of the script's decisions, and a schedule by a core's table."""
+    """What a plan starts from: alternatives of the script's decisions, a schedule by a core's table, and how registers
+    are given out, None for the best way of all."""
 
     choices: tuple[tuple[str, int], ...] = ()
     core: str = GENERIC
     freedom: Freedom = Freedom(0, 11)
+    way: Way | None = None
 
 
 @dataclass(frozen=True)
