@@ -23,6 +23,7 @@ from asmgen.kernel import Kernel
 from asmgen.passes import FEATURES, Options, compile_program, compile_stages, keep_code, plans_of
 from asmgen.passes.plans import GENERIC, strictly
 from asmgen.program import Program, closure
+from asmgen.words import Program as Words
 from asmgen.work import each
 
 ENDINGS = (".S", ".h", ".c", ".lst")
@@ -191,10 +192,11 @@ def texts(made: Sequence[Unit], progress: Progress | None = None, *, trust: bool
 
 def _routines_of(job: tuple[Kernel, Sequence[Unit]], *, trust: bool) -> list[_Made]:
     kernel, among = job
+    known: list[tuple[Words, c.Part]] = []
     return [
         cached(
             ("files", unit.origin, unit.options, kernel.name, plans_of(kernel, unit.options)),
-            partial(_compiled, unit, kernel),
+            partial(_compiled, unit, kernel, known),
             script=kernel.version,
             trust=trust,
         )
@@ -202,14 +204,19 @@ def _routines_of(job: tuple[Kernel, Sequence[Unit]], *, trust: bool) -> list[_Ma
     ]
 
 
-def _compiled(unit: Unit, kernel: Function) -> _Made:
+def _compiled(unit: Unit, kernel: Function, known: list[tuple[Words, c.Part]]) -> _Made:
+    """A kernel's parts; `known` has the C of words that other targets are made of, too, and gets that of these."""
     from emulate import listing
 
     stages = compile_stages(kernel, unit.options)
     code = stages.frame
     keep_code(kernel, unit.options, code)
     assert stages.words is not None
-    return _Made(gnu.part(unit.origin, code), c.part(stages.words), listing.part(unit.origin, code), code.stack)
+    same = next((part for words, part in known if words is stages.words), None)
+    if same is None:
+        same = c.part(stages.words)
+        known.append((stages.words, same))
+    return _Made(gnu.part(unit.origin, code), same, listing.part(unit.origin, code), code.stack)
 
 
 def _callees_first(functions: Sequence[Function]) -> list[Program]:

@@ -204,12 +204,14 @@ def _wrapped(text: str, width: int) -> tuple[str, ...]:
     return tuple(textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False))
 
 
+@cache
 def harmless(text: str) -> str:
     """Text that ends no comment and is nothing to an assembler or preprocessor that sees it: ASCII, no `;`, no `#`."""
     plain = text.replace("…", "..").encode("ascii", "backslashreplace").decode()
     return plain.replace("*/", "* /").replace("/*", "/ *").replace(";", ",").replace("#", "No.").rstrip("\\")
 
 
+@cache
 def script_line(text: str) -> str:
     """A line of Python without its own comment, so that it can stand in one of ours."""
     quote = ""
