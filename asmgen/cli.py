@@ -130,7 +130,7 @@ Examples:
   asmgen optimize p256.mul --target arm64 --core neoverse-v1
   asmgen optimize p256 --target amd64 --minutes 2         each of its kernels, two minutes each
   asmgen optimize my_field.py:mul --target amd64          plans/ beside the script
-  asmgen optimize --rebase                                fit plans to what is made now
+  asmgen optimize --rebase                                fit all plans to what is made now
 
 Ctrl-C keeps the best so far; the next search goes on from the plan. Exits with 0, or with 1 when a plan does not fit.
 """
@@ -521,7 +521,7 @@ def bench(
 @click.option("--seed", default=1, show_default=True, type=int, help="Of the random moves.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Processes of this machine.")
 @click.option("--cluster", default="", metavar="ADDRESS", help="A Dask scheduler whose workers search instead.")
-@click.option("--rebase", is_flag=True, help="Search for nothing: fit the plans that are there.")
+@click.option("--rebase", is_flag=True, help="Search for nothing: fit the plans of all targets and cores.")
 def optimize(
     selectors: tuple[str, ...], target: str, features: str, core: str, objective: str, minutes: float, seed: int,
     workers: int, cluster: str, rebase: bool,
@@ -534,11 +534,13 @@ def optimize(
     from asmgen.optimize import command
     from asmgen.targets.cores import named
 
+    if rebase:
+        sys.exit(command.rebase(selectors))
     targets = targets_of(target, features)
     if target == "all":
         raise UsageError("optimize takes one target", hint="--target amd64 or --target arm64")
     how = command.How(named(core, targets), objective, features, minutes, seed, workers, cluster)
-    sys.exit((command.rebase if rebase else command.run)(selectors, targets[0], how))
+    sys.exit(command.run(selectors, targets[0], how))
 
 
 @main.command(epilog=REPORT_EXAMPLES, short_help="A static site about all kernels.")

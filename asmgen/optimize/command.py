@@ -113,24 +113,21 @@ def _refitted(goal: Goal, plan: plans.Plan) -> Task | None:
     return Task(goal, seed, tuple(map(tuple, orders)))
 
 
-def rebase(selectors: Sequence[str], target: str, how: How) -> int:
-    """Fit the plans of kernels to the routines that are made now; 1 when one does not fit in any way."""
+def rebase(selectors: Sequence[str]) -> int:
+    """Fit all plans of kernels, for whatever target and core, to the routines that are made now; 1 when one does not
+    fit in any way."""
     status = 0
     for kernel in find(selectors):
-        if not isinstance(kernel, Kernel):
-            continue
-        file = plans.path(kernel, target, how.features, how.core)
-        if not file.is_file():
-            continue
-        goal = Goal(selector(kernel), target, how.core, how.objective, how.features)
-        task = known(goal, file)
-        if task is None:
-            print(f"{file}: no order that is legal comes of it; asmgen optimize {goal.kernel} searches anew")
-            status = 1
-            continue
-        plan = plans.plan_of(arrangement_of(goal, task.seed), task.orders, task.seed, plans.read(file).found)
-        new = write({file.name: plans.text(plan)}, file.parent)[0][1]
-        print(f"{file}{'' if new else ' (fits as it is)'}")
+        for target, features, core, file in plans.every(kernel):
+            goal = Goal(selector(kernel), target, core, features=features)
+            task = known(goal, file)
+            if task is None:
+                print(f"{file}: no order that is legal comes of it; remove it, or search anew")
+                status = 1
+                continue
+            plan = plans.plan_of(arrangement_of(goal, task.seed), task.orders, task.seed, plans.read(file).found)
+            new = write({file.name: plans.text(plan)}, file.parent)[0][1]
+            print(f"{file}{'' if new else ' (fits as it is)'}")
     return status
 
 

@@ -64,6 +64,18 @@ def path(function: Function, target: str, features: str, core: str) -> Path:
     return Path(function.file).parent / "plans" / target / folder / name
 
 
+def every(function: Function) -> list[tuple[str, str, str, Path]]:
+    """Target, features, core and file of each plan of a kernel."""
+    found = []
+    root = Path(function.file).parent / "plans"
+    for file in sorted(root.glob(f"*/*/{function.signature.script}.{function.name}.json")):
+        target, folder = file.parts[-3:-1]
+        variants = [name for name in ("base",) if folder.endswith(f"-{name}")]
+        features = variants[0] if variants else "default"
+        found.append((target, features, folder.removesuffix(f"-{features}"), file))
+    return found
+
+
 def place(function: Function, target: str, features: str, core: str) -> Path | None:
     """The plan for a core, else the generic one; None where there is neither."""
     found = (path(function, target, features, each) for each in dict.fromkeys((core, GENERIC)))
