@@ -87,171 +87,171 @@ SYMBOL(p256_order_mul):
 	.cfi_def_cfa_offset 72
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo return reduced(a.value * b.value) */
+	mulxq	16(%rax), %rbx, %rcx    /* rcx=a[0]*b[2].hi rbx=a[0]*b[2].lo return reduced(a.value * b.value) */
+	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo */
 	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo */
-	mulxq	16(%rax), %rbx, %rcx    /* rcx=a[0]*b[2].hi rbx=a[0]*b[2].lo */
-	mulxq	24(%rax), %r12, %rbp    /* rbp=a[0]*b[3].hi r12=a[0]*b[3].lo */
-	movq	8(%rsi), %rdx           /* a[1] */
 	addq	%r10, %r8               /* a[0]*b[1].lo.. */
-	mulxq	(%rax), %r13, %r10      /* r10=a[1]*b[0].hi r13=a[1]*b[0].lo */
+	mulxq	24(%rax), %r12, %rbp    /* rbp=a[0]*b[3].hi r12=a[0]*b[3].lo */
 	adcq	%r9, %rbx               /* a[0]*b[2].lo.. */
-	mulxq	8(%rax), %r14, %r9      /* r9=a[1]*b[1].hi r14=a[1]*b[1].lo */
+	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%rcx, %r12              /* a[0]*b[3].lo.. */
 	adcq	$0, %rbp                /* a[0]*b[3].hi.. */
+	mulxq	(%rax), %r13, %r10      /* r10=a[1]*b[0].hi r13=a[1]*b[0].lo */
 	xorl	%ecx, %ecx              /* 0 */
-	movq	%rdi, (%rsp)            /* spill out */
-	mulxq	16(%rax), %rdi, %r15    /* r15=a[1]*b[2].hi rdi=a[1]*b[2].lo */
+	mulxq	8(%rax), %r14, %r9      /* r9=a[1]*b[1].hi r14=a[1]*b[1].lo */
 	adcxq	%r13, %r8               /* a[0]*b[1].lo.. */
 	adcxq	%r14, %rbx              /* a[0]*b[2].lo.. */
-	mulxq	24(%rax), %rdx, %r13    /* r13=a[1]*b[3].hi rdx=a[1]*b[3].lo */
 	adoxq	%r10, %rbx              /* a[0]*b[2].lo.. */
-	adcxq	%rdi, %r12              /* a[0]*b[3].lo.. */
-	adoxq	%r9, %r12               /* a[0]*b[3].lo.. */
-	adcxq	%rdx, %rbp              /* a[0]*b[3].hi.. */
+	mulxq	16(%rax), %r10, %r15    /* r15=a[1]*b[2].hi r10=a[1]*b[2].lo */
+	adcxq	%r10, %r12              /* a[0]*b[3].lo.. */
+	movq	%rdi, (%rsp)            /* spill out */
+	mulxq	24(%rax), %r10, %r13    /* r13=a[1]*b[3].hi r10=a[1]*b[3].lo */
 	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	(%rax), %r9, %r10       /* r10=a[2]*b[0].hi r9=a[2]*b[0].lo */
+	adoxq	%r9, %r12               /* a[0]*b[3].lo.. */
 	mulxq	8(%rax), %r14, %rdi     /* rdi=a[2]*b[1].hi r14=a[2]*b[1].lo */
-	adoxq	%r15, %rbp              /* a[0]*b[3].hi.. */
+	adcxq	%r10, %rbp              /* a[0]*b[3].hi.. */
 	adcxq	%rcx, %r13              /* a[1]*b[3].hi.. */
+	adoxq	%r15, %rbp              /* a[0]*b[3].hi.. */
 	adoxq	%rcx, %r13              /* a[1]*b[3].hi.. */
 	xorl	%ecx, %ecx              /* 0 */
+	mulxq	(%rax), %r9, %r10       /* r10=a[2]*b[0].hi r9=a[2]*b[0].lo */
 	adcxq	%r9, %rbx               /* a[0]*b[2].lo.. */
-	mulxq	16(%rax), %r15, %r9     /* r9=a[2]*b[2].hi r15=a[2]*b[2].lo */
 	adcxq	%r14, %r12              /* a[0]*b[3].lo.. */
+	mulxq	24(%rax), %r14, %r9     /* r9=a[2]*b[3].hi r14=a[2]*b[3].lo */
+	mulxq	16(%rax), %rdx, %r15    /* r15=a[2]*b[2].hi rdx=a[2]*b[2].lo */
 	adoxq	%r10, %r12              /* a[0]*b[3].lo.. */
-	mulxq	24(%rax), %rdx, %r10    /* r10=a[2]*b[3].hi rdx=a[2]*b[3].lo */
-	adcxq	%r15, %rbp              /* a[0]*b[3].hi.. */
+	adcxq	%rdx, %rbp              /* a[0]*b[3].hi.. */
+	movabsq	$0x48c944087d74d2e4, %r10 /* 0x48c944087d74d2e4 */
 	adoxq	%rdi, %rbp              /* a[0]*b[3].hi.. */
-	adcxq	%rdx, %r13              /* a[1]*b[3].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
+	adcxq	%r14, %r13              /* a[1]*b[3].hi.. */
+	adoxq	%r15, %r13              /* a[1]*b[3].hi.. */
+	adcxq	%rcx, %r9               /* a[2]*b[3].hi.. */
+	adoxq	%rcx, %r9               /* a[2]*b[3].hi.. */
+	mulxq	8(%rax), %rsi, %rcx     /* rcx=a[3]*b[1].hi rsi=a[3]*b[1].lo */
 	mulxq	(%rax), %r14, %rdi      /* rdi=a[3]*b[0].hi r14=a[3]*b[0].lo */
-	adoxq	%r9, %r13               /* a[1]*b[3].hi.. */
-	adcxq	%rcx, %r10              /* a[2]*b[3].hi.. */
-	mulxq	8(%rax), %rsi, %r9      /* r9=a[3]*b[1].hi rsi=a[3]*b[1].lo */
-	adoxq	%rcx, %r10              /* a[2]*b[3].hi.. */
-	xorl	%ecx, %ecx              /* 0 */
+	xorl	%r15d, %r15d            /* 0 */
 	adcxq	%r14, %r12              /* a[0]*b[3].lo.. */
 	adcxq	%rsi, %rbp              /* a[0]*b[3].hi.. */
 	mulxq	16(%rax), %r14, %rsi    /* rsi=a[3]*b[2].hi r14=a[3]*b[2].lo */
 	adoxq	%rdi, %rbp              /* a[0]*b[3].hi.. */
 	adcxq	%r14, %r13              /* a[1]*b[3].hi.. */
+	adoxq	%rcx, %r13              /* a[1]*b[3].hi.. */
 	mulxq	24(%rax), %rdx, %rdi    /* rdi=a[3]*b[3].hi rdx=a[3]*b[3].lo */
-	adoxq	%r9, %r13               /* a[1]*b[3].hi.. */
-	adcxq	%rdx, %r10              /* a[2]*b[3].hi.. */
+	adcxq	%rdx, %r9               /* a[2]*b[3].hi.. */
+	adcxq	%r15, %rdi              /* a[3]*b[3].hi.. */
+	adoxq	%rsi, %r9               /* a[2]*b[3].hi.. */
+	adoxq	%r15, %rdi              /* a[3]*b[3].hi.. */
+	imulq	%r11, %r10              /* a[0]*b[0].lo.lo      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
 	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
-	mulxq	%r11, %r9, %rax         /* rax=a[0]*b[0].lo.hi r9=a[0]*b[0].lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adoxq	%rsi, %r10              /* a[2]*b[3].hi..       return reduced(a.value * b.value) */
-	adcxq	%rcx, %rdi              /* a[3]*b[3].hi.. */
-	adoxq	%rcx, %rdi              /* a[3]*b[3].hi.. */
-	movabsq	$0x48c944087d74d2e4, %rcx /* 0x48c944087d74d2e4 */
-	imulq	%r11, %rcx              /* a[0]*b[0].lo.lo      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	addq	%rax, %rcx              /* a[0]*b[0].lo.lo.. */
+	mulxq	%r11, %rcx, %rax        /* rax=a[0]*b[0].lo.hi rcx=a[0]*b[0].lo.lo */
+	addq	%rax, %r10              /* a[0]*b[0].lo.lo.. */
 	imulq	%r8, %rdx               /* a[0]*b[1].lo...lo */
-	addq	%rdx, %rcx              /* a[0]*b[0].lo.lo.. */
+	addq	%rdx, %r10              /* a[0]*b[0].lo.lo.. */
+	xorl	%esi, %esi              /* 0                    low = (low + q * N).divide_exact(2**128) */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
-	mulxq	%r9, %rsi, %rax         /* a[0]*b[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
-	xorl	%esi, %esi              /* 0 */
 	movq	$-1, %r14               /* 0xffffffffffffffff */
 	adcxq	%r14, %r11
+	movq	%rdi, 8(%rsp)           /* spill a[3]*b[3].hi.. */
+	mulxq	%rcx, %rdx, %rax        /* a[0]*b[0].lo.lo.hi */
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%r9, %r15, %r11         /* r11=a[0]*b[0].lo.lo.hi r15=a[0]*b[0].lo.lo.lo */
+	mulxq	%rcx, %r15, %r11        /* r11=a[0]*b[0].lo.lo.hi r15=a[0]*b[0].lo.lo.lo */
 	adcxq	%r15, %r8               /* a[0]*b[1].lo.. */
 	adoxq	%rax, %r8               /* a[0]*b[1].lo.. */
-	movq	%r9, %rdx               /* a[0]*b[0].lo.lo */
+	movq	%rcx, %rdx              /* a[0]*b[0].lo.lo */
 	mulxq	%r14, %r15, %rax        /* rax=a[0]*b[0].lo.lo.hi r15=a[0]*b[0].lo.lo.lo */
 	adcxq	%r15, %rbx              /* a[0]*b[2].lo.. */
+	movabsq	$0xffffffff00000000, %rcx /* 0xffffffff00000000 */
 	adoxq	%r11, %rbx              /* a[0]*b[2].lo.. */
-	movabsq	$0xffffffff00000000, %r11 /* 0xffffffff00000000 */
-	mulxq	%r11, %rdx, %r9         /* r9=a[0]*b[0].lo.lo.hi rdx=a[0]*b[0].lo.lo.lo */
+	mulxq	%rcx, %rdx, %r11        /* r11=a[0]*b[0].lo.lo.hi rdx=a[0]*b[0].lo.lo.lo */
 	adcxq	%rdx, %r12              /* a[0]*b[3].lo.. */
 	adoxq	%rax, %r12              /* a[0]*b[3].lo.. */
-	adcxq	%rsi, %r9               /* a[0]*b[0].lo.lo.hi.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
-	mulxq	%rcx, %r15, %rax        /* .hi */
-	adoxq	%rsi, %r9               /* a[0]*b[0].lo.lo.hi.. */
+	mulxq	%r10, %r15, %rax        /* .hi */
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%rcx, %r15, %rsi        /* rsi=.hi r15=.lo */
-	movq	%rdi, 8(%rsp)           /* spill a[3]*b[3].hi.. */
+	adcxq	%rsi, %r11              /* a[0]*b[0].lo.lo.hi.. */
+	adoxq	%rsi, %r11              /* a[0]*b[0].lo.lo.hi.. */
 	xorl	%edi, %edi              /* 0 */
 	adcxq	%r14, %r8
+	mulxq	%r10, %r15, %rsi        /* rsi=.hi r15=.lo */
 	adcxq	%r15, %rbx              /* a[0]*b[2].lo.. */
+	movq	%r10, %rdx              /* a[0]*b[0].lo.lo.. */
 	adoxq	%rax, %rbx              /* a[0]*b[2].lo.. */
-	movq	%rcx, %rdx              /* a[0]*b[0].lo.lo.. */
 	mulxq	%r14, %r8, %rax         /* rax=.hi r8=.lo */
 	adcxq	%r8, %r12               /* a[0]*b[3].lo.. */
 	adoxq	%rsi, %r12              /* a[0]*b[3].lo.. */
-	mulxq	%r11, %rcx, %r8         /* r8=.hi rcx=.lo */
-	adcxq	%rcx, %r9               /* a[0]*b[0].lo.lo.hi.. */
-	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
-	mulxq	%rbx, %rsi, %rcx        /* rcx=a[0]*b[2].lo...hi rsi=a[0]*b[2].lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adoxq	%rax, %r9               /* a[0]*b[0].lo.lo.hi.. low = (low + q * N).divide_exact(2**128) */
+	mulxq	%rcx, %rdx, %r8         /* r8=.hi rdx=.lo */
+	adcxq	%rdx, %r11              /* a[0]*b[0].lo.lo.hi.. */
 	adcxq	%rdi, %r8               /* .hi.. */
+	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
+	mulxq	%rbx, %rsi, %r10        /* r10=a[0]*b[2].lo...hi rsi=a[0]*b[2].lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movabsq	$0x48c944087d74d2e4, %r15 /* 0x48c944087d74d2e4 */
+	adoxq	%rax, %r11              /* a[0]*b[0].lo.lo.hi.. low = (low + q * N).divide_exact(2**128) */
 	adoxq	%rdi, %r8               /* .hi.. */
-	movabsq	$0x48c944087d74d2e4, %rax /* 0x48c944087d74d2e4 */
-	imulq	%rbx, %rax              /* a[0]*b[2].lo...lo    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	addq	%rcx, %rax              /* a[0]*b[2].lo...lo.. */
+	imulq	%rbx, %r15              /* a[0]*b[2].lo...lo    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	addq	%r10, %r15              /* a[0]*b[2].lo...lo.. */
 	imulq	%r12, %rdx              /* a[0]*b[3].lo...lo */
-	addq	%rdx, %rax              /* a[0]*b[2].lo...lo.. */
+	addq	%rdx, %r15              /* a[0]*b[2].lo...lo.. */
+	xorl	%edi, %edi              /* 0                    low = (low + q * N).divide_exact(2**128) */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
-	mulxq	%rsi, %rdi, %rcx        /* .hi                  low = (low + q * N).divide_exact(2**128) */
-	xorl	%edi, %edi              /* 0 */
+	mulxq	%rsi, %rdx, %rax        /* .hi */
 	adcxq	%r14, %rbx
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%rsi, %r15, %rbx        /* rbx=.hi r15=.lo */
-	adcxq	%r15, %r12              /* a[0]*b[3].lo.. */
-	adoxq	%rcx, %r12              /* a[0]*b[3].lo.. */
+	mulxq	%rsi, %rdx, %rbx        /* rbx=.hi rdx=.lo */
+	adcxq	%rdx, %r12              /* a[0]*b[3].lo.. */
+	adoxq	%rax, %r12              /* a[0]*b[3].lo.. */
 	movq	%rsi, %rdx              /* a[0]*b[2].lo...lo */
-	mulxq	%r14, %r15, %rcx        /* rcx=.hi r15=.lo */
-	adcxq	%r15, %r9               /* a[0]*b[0].lo.lo.hi.. */
-	adoxq	%rbx, %r9               /* a[0]*b[0].lo.lo.hi.. */
-	mulxq	%r11, %rdx, %rsi        /* rsi=.hi rdx=.lo */
-	adcxq	%rdx, %r8               /* .hi.. */
-	adoxq	%rcx, %r8               /* .hi.. */
-	adcxq	%rdi, %rsi              /* .hi.. */
-	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
-	mulxq	%rax, %rbx, %rcx        /* .hi */
-	adoxq	%rdi, %rsi              /* .hi.. */
+	mulxq	%rcx, %rax, %rsi        /* rsi=.hi rax=.lo */
+	mulxq	%r14, %rdx, %r10        /* r10=.hi rdx=.lo */
+	adcxq	%rdx, %r11              /* a[0]*b[0].lo.lo.hi.. */
+	adcxq	%rax, %r8               /* .hi.. */
 	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%rax, %rbx, %rdi        /* rdi=.hi rbx=.lo */
-	xorl	%r15d, %r15d            /* 0 */
+	adoxq	%rbx, %r11              /* a[0]*b[0].lo.lo.hi.. */
+	mulxq	%r15, %rbx, %rax        /* rax=.hi rbx=.lo */
+	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
+	adcxq	%rdi, %rsi              /* .hi.. */
+	adoxq	%r10, %r8               /* .hi.. */
+	mulxq	%r15, %rdx, %r10        /* .hi */
+	adoxq	%rdi, %rsi              /* .hi.. */
+	xorl	%edi, %edi              /* 0 */
 	adcxq	%r14, %r12
-	adcxq	%rbx, %r9               /* a[0]*b[0].lo.lo.hi.. */
-	adoxq	%rcx, %r9               /* a[0]*b[0].lo.lo.hi.. */
-	movq	%rax, %rdx              /* a[0]*b[2].lo...lo.. */
-	mulxq	%r14, %rbx, %rcx        /* rcx=.hi rbx=.lo */
-	adcxq	%rbx, %r8               /* .hi.. */
-	adoxq	%rdi, %r8               /* .hi.. */
-	mulxq	%r11, %rdx, %rax        /* rax=.hi rdx=.lo */
-	adcxq	%rdx, %rsi              /* .hi.. */
-	adoxq	%rcx, %rsi              /* .hi.. */
-	adcxq	%r15, %rax              /* .hi.. */
-	movq	$0, %rcx                /* start                return (low + high).reduce_once(N) */
-	adoxq	%r15, %rax              /* .hi..                low = (low + q * N).divide_exact(2**128) */
-	addq	%rbp, %r9               /* a[0]*b[0].lo.lo.hi.. return (low + high).reduce_once(N) */
+	adcxq	%rbx, %r11              /* a[0]*b[0].lo.lo.hi.. */
+	movq	%r15, %rdx              /* a[0]*b[2].lo...lo.. */
+	mulxq	%r14, %r12, %rbx        /* rbx=.hi r12=.lo */
+	mulxq	%rcx, %r14, %rdx        /* rdx=.hi r14=.lo */
+	adoxq	%r10, %r11              /* a[0]*b[0].lo.lo.hi.. */
+	adcxq	%r12, %r8               /* .hi.. */
+	adcxq	%r14, %rsi              /* .hi.. */
+	adoxq	%rax, %r8               /* .hi.. */
+	adoxq	%rbx, %rsi              /* .hi.. */
+	adcxq	%rdi, %rdx              /* .hi.. */
+	adoxq	%rdi, %rdx              /* .hi.. */
+	addq	%rbp, %r11              /* a[0]*b[0].lo.lo.hi.. return (low + high).reduce_once(N) */
 	adcq	%r13, %r8               /* .hi.. */
-	adcq	%r10, %rsi              /* .hi.. */
-	adcq	8(%rsp), %rax           /* .hi.. */
-	adcq	$0, %rcx                /* %v172 */
+	adcq	%r9, %rsi               /* .hi.. */
+	adcq	8(%rsp), %rdx           /* .hi.. */
+	movq	$0, %rax                /* start */
+	adcq	$0, %rax                /* %v172 */
 	movabsq	$0xf3b9cac2fc632551, %r10 /* 0xf3b9cac2fc632551 */
-	movq	%r9, %rdx               /* a[0]*b[0].lo.lo.hi.. */
-	subq	%r10, %rdx              /* a[0]*b[0].lo.lo.hi.. */
-	movabsq	$0xbce6faada7179e84, %r10 /* 0xbce6faada7179e84 */
+	movq	%r11, %r9               /* a[0]*b[0].lo.lo.hi.. */
+	subq	%r10, %r9               /* a[0]*b[0].lo.lo.hi.. */
 	movq	%r8, %rdi               /* .hi.. */
+	movabsq	$0xbce6faada7179e84, %r10 /* 0xbce6faada7179e84 */
 	sbbq	%r10, %rdi              /* .hi.. */
+	movq	%rdx, %rbx              /* .hi.. */
 	movq	%rsi, %r10              /* .hi.. */
 	sbbq	$-1, %r10               /* .hi.. */
-	movq	%rax, %rbx              /* .hi.. */
-	sbbq	%r11, %rbx              /* .hi.. */
-	sbbq	$0, %rcx
-	cmovcq	%r9, %rdx               /* %v179 */
+	sbbq	%rcx, %rbx              /* .hi.. */
+	sbbq	$0, %rax
+	cmovcq	%rdx, %rbx              /* %v182 */
 	cmovcq	%r8, %rdi               /* %v180 */
-	cmovcq	%rsi, %r10              /* %v181 */
-	cmovcq	%rax, %rbx              /* %v182 */
 	movq	(%rsp), %rax            /* out */
-	movq	%rdx, (%rax)            /*                      def mul(a: element, b: element) -> element: */
-	movq	%rdi, 8(%rax)
-	movq	%r10, 16(%rax)
-	movq	%rbx, 24(%rax)
+	movq	%rdi, 8(%rax)           /*                      def mul(a: element, b: element) -> element: */
+	cmovcq	%r11, %r9               /* %v179                return (low + high).reduce_once(N) */
+	movq	%rbx, 24(%rax)          /*                      def mul(a: element, b: element) -> element: */
+	movq	%r9, (%rax)
+	cmovcq	%rsi, %r10              /* %v181                return (low + high).reduce_once(N) */
+	movq	%r10, 16(%rax)          /*                      def mul(a: element, b: element) -> element: */
 	addq	$16, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -286,7 +286,7 @@ SYMBOL(p256_order_mul):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   64 bytes
+ * stack   80 bytes
  * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p256_order_sqr)
@@ -314,160 +314,166 @@ SYMBOL(p256_order_sqr):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	subq	$16, %rsp               /* slots */
-	.cfi_def_cfa_offset 72
+	subq	$32, %rsp               /* slots */
+	.cfi_def_cfa_offset 88
 	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	8(%rsi), %r10, %rax     /* rax=a[1]*a[2].hi r10=a[1]*a[2].lo return reduced(a.value * a.value) */
-	mulxq	(%rsi), %r9, %r11       /* r11=a[0]*a[2].hi r9=a[0]*a[2].lo */
-	movq	8(%rsi), %rdx           /* a[1] */
-	mulxq	24(%rsi), %rcx, %r8     /* r8=a[1]*a[3].hi rcx=a[1]*a[3].lo */
-	addq	%r11, %r10              /* a[1]*a[2].lo.. */
-	mulxq	(%rsi), %rbx, %r11      /* r11=a[0]*a[1].hi rbx=a[0]*a[1].lo */
-	movq	24(%rsi), %rdx          /* a[3] */
-	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
-	mulxq	(%rsi), %rbp, %rcx      /* rcx=a[0]*a[3].hi rbp=a[0]*a[3].lo */
-	mulxq	16(%rsi), %r13, %r12    /* r12=a[2]*a[3].hi r13=a[2]*a[3].lo */
+	mulxq	%rdx, %rax, %r15        /* r15=a[2]*a[2].hi rax=a[2]*a[2].lo return reduced(a.value * a.value) */
 	movq	(%rsi), %rdx            /* a[0] */
-	adcq	$0, %r8                 /* a[1]*a[3].hi.. */
-	addq	%r11, %r9               /* a[0]*a[2].lo.. */
-	adcq	%rbp, %r10              /* a[1]*a[2].lo.. */
-	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
-	adcq	%r13, %r8               /* a[1]*a[3].hi.. */
-	adcq	$0, %r12                /* a[2]*a[3].hi.. */
-	addq	%rbx, %rbx              /* a[0]*a[1].lo.. */
-	movq	$0, %r11                /* start */
-	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
-	mulxq	%rdx, %rbp, %rcx        /* rcx=a[0]*a[0].hi rbp=a[0]*a[0].lo */
-	movq	8(%rsi), %rdx           /* a[1] */
-	adcq	%r10, %r10              /* a[1]*a[2].lo.. */
-	adcq	%rax, %rax              /* a[1]*a[2].hi.. */
-	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
-	adcq	%r12, %r12              /* a[2]*a[3].hi.. */
-	mulxq	%rdx, %r14, %r13        /* r13=a[1]*a[1].hi r14=a[1]*a[1].lo */
+	mulxq	%rdx, %r12, %r11        /* r11=a[0]*a[0].hi r12=a[0]*a[0].lo */
 	movq	16(%rsi), %rdx          /* a[2] */
-	adcq	$0, %r11                /* %v33 */
-	addq	%rcx, %rbx              /* a[0]*a[1].lo.. */
-	mulxq	%rdx, %r15, %rcx        /* rcx=a[2]*a[2].hi r15=a[2]*a[2].lo */
+	mulxq	8(%rsi), %r9, %r10      /* r10=a[1]*a[2].hi r9=a[1]*a[2].lo */
+	mulxq	(%rsi), %rcx, %r8       /* r8=a[0]*a[2].hi rcx=a[0]*a[2].lo */
+	movq	8(%rsi), %rdx           /* a[1] */
+	mulxq	24(%rsi), %rbp, %rbx    /* rbx=a[1]*a[3].hi rbp=a[1]*a[3].lo */
+	mulxq	(%rsi), %r14, %r13      /* r13=a[0]*a[1].hi r14=a[0]*a[1].lo */
+	addq	%r8, %r9                /* a[1]*a[2].lo.. */
+	adcq	%rbp, %r10              /* a[1]*a[2].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	adcq	%r14, %r9               /* a[0]*a[2].lo.. */
-	adcq	%r13, %r10              /* a[1]*a[2].lo.. */
-	mulxq	%rdx, %rdx, %r13        /* r13=a[3]*a[3].hi rdx=a[3]*a[3].lo */
-	adcq	%r15, %rax              /* a[1]*a[2].hi.. */
-	adcq	%rcx, %r8               /* a[1]*a[3].hi.. */
-	adcq	%rdx, %r12              /* a[2]*a[3].hi.. */
-	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
-	mulxq	%rbp, %rsi, %rcx        /* rcx=a[0]*a[0].lo.hi rsi=a[0]*a[0].lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adcq	%r13, %r11              /* a[3]*a[3].hi..       return reduced(a.value * a.value) */
-	movabsq	$0x48c944087d74d2e4, %r13 /* 0x48c944087d74d2e4 */
-	imulq	%rbp, %r13              /* a[0]*a[0].lo.lo      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	addq	%rcx, %r13              /* a[0]*a[0].lo.lo.. */
-	imulq	%rbx, %rdx              /* a[0]*a[1].lo...lo */
-	addq	%rdx, %r13              /* a[0]*a[0].lo.lo.. */
-	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
-	mulxq	%rsi, %r14, %rcx        /* a[0]*a[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
-	xorl	%r14d, %r14d            /* 0 */
-	movq	$-1, %r15               /* 0xffffffffffffffff */
-	adcxq	%r15, %rbp
-	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	movq	%r11, (%rsp)            /* spill a[3]*a[3].hi.. */
-	mulxq	%rsi, %r11, %rbp        /* rbp=a[0]*a[0].lo.lo.hi r11=a[0]*a[0].lo.lo.lo */
-	adcxq	%r11, %rbx              /* a[0]*a[1].lo.. */
-	adoxq	%rcx, %rbx              /* a[0]*a[1].lo.. */
-	movq	%rsi, %rdx              /* a[0]*a[0].lo.lo */
-	mulxq	%r15, %rcx, %r11        /* r11=a[0]*a[0].lo.lo.hi rcx=a[0]*a[0].lo.lo.lo */
-	adcxq	%rcx, %r9               /* a[0]*a[2].lo.. */
-	adoxq	%rbp, %r9               /* a[0]*a[2].lo.. */
-	movabsq	$0xffffffff00000000, %rcx /* 0xffffffff00000000 */
-	mulxq	%rcx, %rdx, %rsi        /* rsi=a[0]*a[0].lo.lo.hi rdx=a[0]*a[0].lo.lo.lo */
-	adcxq	%rdx, %r10              /* a[1]*a[2].lo.. */
-	adoxq	%r11, %r10              /* a[1]*a[2].lo.. */
-	adcxq	%r14, %rsi              /* a[0]*a[0].lo.lo.hi.. */
-	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
-	mulxq	%r13, %rbp, %r11        /* .hi */
-	adoxq	%r14, %rsi              /* a[0]*a[0].lo.lo.hi.. */
-	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%r13, %r14, %rbp        /* rbp=.hi r14=.lo */
-	movq	%r12, 8(%rsp)           /* spill a[2]*a[3].hi.. */
-	xorl	%r12d, %r12d            /* 0 */
-	adcxq	%r15, %rbx
-	adcxq	%r14, %r9               /* a[0]*a[2].lo.. */
-	adoxq	%r11, %r9               /* a[0]*a[2].lo.. */
-	movq	%r13, %rdx              /* a[0]*a[0].lo.lo.. */
-	mulxq	%r15, %rbx, %r11        /* r11=.hi rbx=.lo */
-	adcxq	%rbx, %r10              /* a[1]*a[2].lo.. */
-	adoxq	%rbp, %r10              /* a[1]*a[2].lo.. */
-	mulxq	%rcx, %rdx, %rbx        /* rbx=.hi rdx=.lo */
-	adcxq	%rdx, %rsi              /* a[0]*a[0].lo.lo.hi.. */
-	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
-	mulxq	%r9, %r13, %rbp         /* rbp=a[0]*a[2].lo...hi r13=a[0]*a[2].lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adoxq	%r11, %rsi              /* a[0]*a[0].lo.lo.hi.. low = (low + q * N).divide_exact(2**128) */
-	adcxq	%r12, %rbx              /* .hi.. */
-	adoxq	%r12, %rbx              /* .hi.. */
+	mulxq	(%rsi), %rbp, %r8       /* r8=a[0]*a[3].hi rbp=a[0]*a[3].lo */
+	adcq	$0, %rbx                /* a[1]*a[3].hi.. */
+	addq	%r13, %rcx              /* a[0]*a[2].lo.. */
+	adcq	%rbp, %r9               /* a[1]*a[2].lo.. */
+	adcq	%r8, %r10               /* a[1]*a[2].hi.. */
+	mulxq	16(%rsi), %rdx, %r13    /* r13=a[2]*a[3].hi rdx=a[2]*a[3].lo */
+	adcq	%rdx, %rbx              /* a[1]*a[3].hi.. */
+	movq	$0, %r8                 /* start */
+	movq	8(%rsi), %rdx           /* a[1] */
+	adcq	$0, %r13                /* a[2]*a[3].hi.. */
+	addq	%r14, %r14              /* a[0]*a[1].lo.. */
+	movq	%rax, %rax              /* a[2]*a[2].lo */
+	adcq	%rcx, %rcx              /* a[0]*a[2].lo.. */
+	adcq	%r9, %r9                /* a[1]*a[2].lo.. */
+	mulxq	%rdx, %rdx, %rbp        /* rbp=a[1]*a[1].hi rdx=a[1]*a[1].lo */
+	adcq	%r10, %r10              /* a[1]*a[2].hi.. */
+	adcq	%rbx, %rbx              /* a[1]*a[3].hi.. */
+	adcq	%r13, %r13              /* a[2]*a[3].hi.. */
+	adcq	$0, %r8                 /* %v33 */
+	addq	%r11, %r14              /* a[0]*a[1].lo.. */
+	adcq	%rdx, %rcx              /* a[0]*a[2].lo.. */
+	movq	24(%rsi), %rdx          /* a[3] */
 	movabsq	$0x48c944087d74d2e4, %r11 /* 0x48c944087d74d2e4 */
-	imulq	%r9, %r11               /* a[0]*a[2].lo...lo    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	addq	%rbp, %r11              /* a[0]*a[2].lo...lo.. */
-	imulq	%r10, %rdx              /* a[1]*a[2].lo...lo */
-	addq	%rdx, %r11              /* a[0]*a[2].lo...lo.. */
+	mulxq	%rdx, %rdx, %rsi        /* rsi=a[3]*a[3].hi rdx=a[3]*a[3].lo */
+	adcq	%rbp, %r9               /* a[1]*a[2].lo.. */
+	adcq	%rax, %r10              /* a[1]*a[2].hi.. */
+	adcq	%r15, %rbx              /* a[1]*a[3].hi.. */
+	adcq	%rdx, %r13              /* a[2]*a[3].hi.. */
+	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
+	mulxq	%r12, %rbp, %rax        /* rax=a[0]*a[0].lo.hi rbp=a[0]*a[0].lo.lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movq	$-1, %r15               /* 0xffffffffffffffff */
+	movq	%r13, 8(%rsp)           /* spill a[2]*a[3].hi.. */
+	adcq	%rsi, %r8               /* a[3]*a[3].hi..       return reduced(a.value * a.value) */
+	imulq	%r14, %rdx              /* a[0]*a[1].lo...lo    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movq	%rdx, %rsi              /* a[0]*a[1].lo...lo */
+	movq	%r8, (%rsp)             /* spill a[3]*a[3].hi.. */
+	imulq	%r12, %r11              /* a[0]*a[0].lo.lo */
+	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
+	xorl	%r8d, %r8d              /* 0                    low = (low + q * N).divide_exact(2**128) */
+	movq	%rbx, 16(%rsp)          /* spill a[1]*a[3].hi.. */
+	mulxq	%rbp, %rdx, %rbx        /* rbx=a[0]*a[0].lo.lo.hi rdx=a[0]*a[0].lo.lo.lo */
+	adcxq	%r15, %r12
+	adcxq	%rdx, %r14              /* a[0]*a[1].lo.. */
+	movq	%r10, 24(%rsp)          /* spill a[1]*a[2].hi.. */
 	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
-	mulxq	%r13, %r12, %rbp        /* .hi                  low = (low + q * N).divide_exact(2**128) */
-	xorl	%r12d, %r12d            /* 0 */
+	mulxq	%rbp, %r13, %rdx        /* a[0]*a[0].lo.lo.hi */
+	adoxq	%rdx, %r14              /* a[0]*a[1].lo.. */
+	movabsq	$0xffffffff00000000, %r10 /* 0xffffffff00000000 */
+	movq	%rbp, %rdx              /* a[0]*a[0].lo.lo */
+	mulxq	%r10, %r12, %rbp        /* rbp=a[0]*a[0].lo.lo.hi r12=a[0]*a[0].lo.lo.lo */
+	mulxq	%r15, %r13, %rdx        /* rdx=a[0]*a[0].lo.lo.hi r13=a[0]*a[0].lo.lo.lo */
+	adcxq	%r13, %rcx              /* a[0]*a[2].lo.. */
+	adcxq	%r12, %r9               /* a[1]*a[2].lo.. */
+	adcxq	%r8, %rbp               /* a[0]*a[0].lo.lo.hi.. */
+	adoxq	%rbx, %rcx              /* a[0]*a[2].lo.. */
+	adoxq	%rdx, %r9               /* a[1]*a[2].lo.. */
+	adoxq	%r8, %rbp               /* a[0]*a[0].lo.lo.hi.. */
+	addq	%rax, %r11              /* a[0]*a[0].lo.lo..    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
+	addq	%rsi, %r11              /* a[0]*a[0].lo.lo.. */
+	mulxq	%r11, %rdx, %r8         /* .hi                  low = (low + q * N).divide_exact(2**128) */
+	xorl	%eax, %eax              /* 0 */
+	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
+	adcxq	%r15, %r14
+	mulxq	%r11, %r12, %rsi        /* rsi=.hi r12=.lo */
+	adcxq	%r12, %rcx              /* a[0]*a[2].lo.. */
+	adoxq	%r8, %rcx               /* a[0]*a[2].lo.. */
+	movq	%r11, %rdx              /* a[0]*a[0].lo.lo.. */
+	mulxq	%r15, %r11, %r14        /* r14=.hi r11=.lo */
+	mulxq	%r10, %rdx, %rbx        /* rbx=.hi rdx=.lo */
+	adcxq	%r11, %r9               /* a[1]*a[2].lo.. */
+	adcxq	%rdx, %rbp              /* a[0]*a[0].lo.lo.hi.. */
+	movabsq	$0xccd1c8aaee00bc4f, %rdx /* 0xccd1c8aaee00bc4f */
+	mulxq	%rcx, %r11, %r8         /* r8=a[0]*a[2].lo...hi r11=a[0]*a[2].lo...lo q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adcxq	%rax, %rbx              /* .hi..                low = (low + q * N).divide_exact(2**128) */
+	adoxq	%rsi, %r9               /* a[1]*a[2].lo.. */
+	adoxq	%r14, %rbp              /* a[0]*a[0].lo.lo.hi.. */
+	adoxq	%rax, %rbx              /* .hi.. */
+	imulq	%r9, %rdx               /* a[1]*a[2].lo...lo    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movq	$0, %r12                /* start                return (low + high).reduce_once(N) */
+	movabsq	$0x48c944087d74d2e4, %rax /* 0x48c944087d74d2e4 */
+	movq	%rdx, %r14              /* a[1]*a[2].lo...lo */
+	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
+	imulq	%rcx, %rax              /* a[0]*a[2].lo...lo    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	addq	%r8, %rax               /* a[0]*a[2].lo...lo.. */
+	addq	%r14, %rax              /* a[0]*a[2].lo...lo.. */
+	xorl	%r14d, %r14d            /* 0                    low = (low + q * N).divide_exact(2**128) */
+	mulxq	%r11, %rsi, %r8         /* r8=.hi rsi=.lo */
+	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
+	adcxq	%r15, %rcx
+	mulxq	%r11, %rdx, %rcx        /* .hi */
+	adcxq	%rsi, %r9               /* a[1]*a[2].lo.. */
+	movq	%r11, %rdx              /* a[0]*a[2].lo...lo */
+	mulxq	%r15, %rsi, %r11        /* r11=.hi rsi=.lo */
+	adcxq	%rsi, %rbp              /* a[0]*a[0].lo.lo.hi.. */
+	mulxq	%r10, %r13, %rsi        /* rsi=.hi r13=.lo */
+	adoxq	%rcx, %r9               /* a[1]*a[2].lo.. */
+	adoxq	%r8, %rbp               /* a[0]*a[0].lo.lo.hi.. */
+	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
+	adcxq	%r13, %rbx              /* .hi.. */
+	mulxq	%rax, %rdx, %r8         /* .hi */
+	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
+	movabsq	$0xf3b9cac2fc632551, %rcx /* 0xf3b9cac2fc632551 */
+	mulxq	%rax, %rdx, %r13        /* r13=.hi rdx=.lo */
+	adoxq	%r11, %rbx              /* .hi.. */
+	adcxq	%r14, %rsi              /* .hi.. */
+	adoxq	%r14, %rsi              /* .hi.. */
+	xorl	%r11d, %r11d            /* 0 */
 	adcxq	%r15, %r9
-	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%r13, %r14, %r9         /* r9=.hi r14=.lo */
-	adcxq	%r14, %r10              /* a[1]*a[2].lo.. */
-	adoxq	%rbp, %r10              /* a[1]*a[2].lo.. */
-	movq	%r13, %rdx              /* a[0]*a[2].lo...lo */
-	mulxq	%r15, %r14, %rbp        /* rbp=.hi r14=.lo */
-	adcxq	%r14, %rsi              /* a[0]*a[0].lo.lo.hi.. */
-	adoxq	%r9, %rsi               /* a[0]*a[0].lo.lo.hi.. */
-	mulxq	%rcx, %rdx, %r9         /* r9=.hi rdx=.lo */
-	adcxq	%rdx, %rbx              /* .hi.. */
-	adoxq	%rbp, %rbx              /* .hi.. */
-	adcxq	%r12, %r9               /* .hi.. */
-	movabsq	$0xf3b9cac2fc632551, %rdx /* 0xf3b9cac2fc632551 */
-	mulxq	%r11, %r13, %rbp        /* .hi */
-	adoxq	%r12, %r9               /* .hi.. */
-	movabsq	$0xbce6faada7179e84, %rdx /* 0xbce6faada7179e84 */
-	mulxq	%r11, %r13, %r12        /* r12=.hi r13=.lo */
-	xorl	%r14d, %r14d            /* 0 */
-	adcxq	%r15, %r10
-	adcxq	%r13, %rsi              /* a[0]*a[0].lo.lo.hi.. */
-	adoxq	%rbp, %rsi              /* a[0]*a[0].lo.lo.hi.. */
-	movq	%r11, %rdx              /* a[0]*a[2].lo...lo.. */
-	mulxq	%r15, %rbp, %r10        /* r10=.hi rbp=.lo */
-	adcxq	%rbp, %rbx              /* .hi.. */
-	adoxq	%r12, %rbx              /* .hi.. */
-	mulxq	%rcx, %rdx, %r11        /* r11=.hi rdx=.lo */
-	adcxq	%rdx, %r9               /* .hi.. */
-	adoxq	%r10, %r9               /* .hi.. */
-	adcxq	%r14, %r11              /* .hi.. */
-	movq	$0, %r10                /* start                return (low + high).reduce_once(N) */
-	adoxq	%r14, %r11              /* .hi..                low = (low + q * N).divide_exact(2**128) */
-	addq	%rax, %rsi              /* a[0]*a[0].lo.lo.hi.. return (low + high).reduce_once(N) */
-	adcq	%r8, %rbx               /* .hi.. */
-	adcq	8(%rsp), %r9            /* .hi.. */
-	adcq	(%rsp), %r11            /* .hi.. */
-	adcq	$0, %r10                /* %v144 */
-	movabsq	$0xf3b9cac2fc632551, %rax /* 0xf3b9cac2fc632551 */
-	movq	%rsi, %r8               /* a[0]*a[0].lo.lo.hi.. */
-	subq	%rax, %r8               /* a[0]*a[0].lo.lo.hi.. */
-	movabsq	$0xbce6faada7179e84, %rax /* 0xbce6faada7179e84 */
-	movq	%rbx, %rdx              /* .hi.. */
-	sbbq	%rax, %rdx              /* .hi.. */
-	movq	%r9, %rax               /* .hi.. */
-	sbbq	$-1, %rax               /* .hi.. */
-	movq	%r11, %rbp              /* .hi.. */
-	sbbq	%rcx, %rbp              /* .hi.. */
-	sbbq	$0, %r10
-	cmovcq	%rsi, %r8               /* %v151 */
-	cmovcq	%rbx, %rdx              /* %v152 */
-	cmovcq	%r9, %rax               /* %v153 */
-	cmovcq	%r11, %rbp              /* %v154 */
-	movq	%r8, (%rdi)             /*                      def sqr(a: element) -> element: */
-	movq	%rdx, 8(%rdi)
-	movq	%rax, 16(%rdi)
-	movq	%rbp, 24(%rdi)
-	addq	$16, %rsp
+	adcxq	%rdx, %rbp              /* a[0]*a[0].lo.lo.hi.. */
+	movq	%rax, %rdx              /* a[0]*a[2].lo...lo.. */
+	mulxq	%r15, %r14, %r9         /* r9=.hi r14=.lo */
+	adcxq	%r14, %rbx              /* .hi.. */
+	adoxq	%r8, %rbp               /* a[0]*a[0].lo.lo.hi.. */
+	mulxq	%r10, %rdx, %rax        /* rax=.hi rdx=.lo */
+	adoxq	%r13, %rbx              /* .hi.. */
+	adcxq	%rdx, %rsi              /* .hi.. */
+	adoxq	%r9, %rsi               /* .hi.. */
+	adcxq	%r11, %rax              /* .hi.. */
+	adoxq	%r11, %rax              /* .hi.. */
+	addq	24(%rsp), %rbp          /* a[0]*a[0].lo.lo.hi.. return (low + high).reduce_once(N) */
+	adcq	16(%rsp), %rbx          /* .hi.. */
+	adcq	8(%rsp), %rsi           /* .hi.. */
+	adcq	(%rsp), %rax            /* .hi.. */
+	movq	%rax, %rdx              /* .hi.. */
+	adcq	$0, %r12                /* %v144 */
+	movq	%rbx, %r9               /* .hi.. */
+	movabsq	$0xffffffff00000000, %r10 /* 0xffffffff00000000 */
+	movq	%rbp, %r11              /* a[0]*a[0].lo.lo.hi.. */
+	subq	%rcx, %r11              /* a[0]*a[0].lo.lo.hi.. */
+	movabsq	$0xbce6faada7179e84, %r8 /* 0xbce6faada7179e84 */
+	sbbq	%r8, %r9                /* .hi.. */
+	movq	%rsi, %r8               /* .hi.. */
+	sbbq	$-1, %r8                /* .hi.. */
+	sbbq	%r10, %rdx              /* .hi.. */
+	sbbq	$0, %r12
+	cmovcq	%rbp, %r11              /* %v151 */
+	movq	%r11, (%rdi)            /*                      def sqr(a: element) -> element: */
+	cmovcq	%rax, %rdx              /* %v154                return (low + high).reduce_once(N) */
+	movq	%rdx, 24(%rdi)          /*                      def sqr(a: element) -> element: */
+	cmovcq	%rsi, %r8               /* %v153                return (low + high).reduce_once(N) */
+	movq	%r8, 16(%rdi)           /*                      def sqr(a: element) -> element: */
+	cmovcq	%rbx, %r9               /* %v152                return (low + high).reduce_once(N) */
+	movq	%r9, 8(%rdi)            /*                      def sqr(a: element) -> element: */
+	addq	$32, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48

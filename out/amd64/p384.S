@@ -89,43 +89,43 @@ SYMBOL(p384_mul):
 	.cfi_def_cfa_offset 104
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo return reduced(a.value * b.value) */
+	mulxq	24(%rax), %r12, %rbp    /* rbp=a[0]*b[3].hi r12=a[0]*b[3].lo return reduced(a.value * b.value) */
+	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo */
 	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo */
-	mulxq	16(%rax), %rbx, %rcx    /* rcx=a[0]*b[2].hi rbx=a[0]*b[2].lo */
-	mulxq	24(%rax), %r12, %rbp    /* rbp=a[0]*b[3].hi r12=a[0]*b[3].lo */
-	mulxq	32(%rax), %r14, %r13    /* r13=a[0]*b[4].hi r14=a[0]*b[4].lo */
 	addq	%r10, %r8               /* a[0]*b[1].lo.. */
+	mulxq	32(%rax), %r14, %r13    /* r13=a[0]*b[4].hi r14=a[0]*b[4].lo */
 	mulxq	40(%rax), %r15, %r10    /* r10=a[0]*b[5].hi r15=a[0]*b[5].lo */
-	movq	8(%rsi), %rdx           /* a[1] */
+	movq	%rdi, (%rsp)            /* spill out */
+	mulxq	16(%rax), %rbx, %rcx    /* rcx=a[0]*b[2].hi rbx=a[0]*b[2].lo */
 	adcq	%r9, %rbx               /* a[0]*b[2].lo.. */
 	adcq	%rcx, %r12              /* a[0]*b[3].lo.. */
+	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%rbp, %r14              /* a[0]*b[4].lo.. */
 	adcq	%r13, %r15              /* a[0]*b[5].lo.. */
 	mulxq	(%rax), %rcx, %r9       /* r9=a[1]*b[0].hi rcx=a[1]*b[0].lo */
-	mulxq	8(%rax), %r13, %rbp     /* rbp=a[1]*b[1].hi r13=a[1]*b[1].lo */
 	adcq	$0, %r10                /* a[0]*b[5].hi.. */
-	movq	%rdi, (%rsp)            /* spill out */
+	mulxq	8(%rax), %r13, %rbp     /* rbp=a[1]*b[1].hi r13=a[1]*b[1].lo */
 	xorl	%edi, %edi              /* 0 */
 	adcxq	%rcx, %r8               /* a[0]*b[1].lo.. */
 	adcxq	%r13, %rbx              /* a[0]*b[2].lo.. */
 	mulxq	16(%rax), %r13, %rcx    /* rcx=a[1]*b[2].hi r13=a[1]*b[2].lo */
 	adoxq	%r9, %rbx               /* a[0]*b[2].lo.. */
 	adcxq	%r13, %r12              /* a[0]*b[3].lo.. */
-	mulxq	24(%rax), %r13, %r9     /* r9=a[1]*b[3].hi r13=a[1]*b[3].lo */
 	adoxq	%rbp, %r12              /* a[0]*b[3].lo.. */
+	mulxq	24(%rax), %r13, %r9     /* r9=a[1]*b[3].hi r13=a[1]*b[3].lo */
 	adcxq	%r13, %r14              /* a[0]*b[4].lo.. */
 	mulxq	32(%rax), %r13, %rbp    /* rbp=a[1]*b[4].hi r13=a[1]*b[4].lo */
-	adoxq	%rcx, %r14              /* a[0]*b[4].lo.. */
 	adcxq	%r13, %r15              /* a[0]*b[5].lo.. */
-	mulxq	40(%rax), %rdx, %rcx    /* rcx=a[1]*b[5].hi rdx=a[1]*b[5].lo */
+	adoxq	%rcx, %r14              /* a[0]*b[4].lo.. */
 	adoxq	%r9, %r15               /* a[0]*b[5].lo.. */
+	mulxq	40(%rax), %rdx, %rcx    /* rcx=a[1]*b[5].hi rdx=a[1]*b[5].lo */
 	adcxq	%rdx, %r10              /* a[0]*b[5].hi.. */
-	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	(%rax), %r13, %r9       /* r9=a[2]*b[0].hi r13=a[2]*b[0].lo */
-	adoxq	%rbp, %r10              /* a[0]*b[5].hi.. */
 	adcxq	%rdi, %rcx              /* a[1]*b[5].hi.. */
+	adoxq	%rbp, %r10              /* a[0]*b[5].hi.. */
 	adoxq	%rdi, %rcx              /* a[1]*b[5].hi.. */
 	xorl	%edi, %edi              /* 0 */
+	movq	16(%rsi), %rdx          /* a[2] */
+	mulxq	(%rax), %r13, %r9       /* r9=a[2]*b[0].hi r13=a[2]*b[0].lo */
 	adcxq	%r13, %rbx              /* a[0]*b[2].lo.. */
 	mulxq	8(%rax), %r13, %rbp     /* rbp=a[2]*b[1].hi r13=a[2]*b[1].lo */
 	adcxq	%r13, %r12              /* a[0]*b[3].lo.. */
@@ -141,9 +141,9 @@ SYMBOL(p384_mul):
 	adoxq	%rbp, %r10              /* a[0]*b[5].hi.. */
 	mulxq	40(%rax), %rdx, %rbp    /* rbp=a[2]*b[5].hi rdx=a[2]*b[5].lo */
 	adcxq	%rdx, %rcx              /* a[1]*b[5].hi.. */
+	adcxq	%rdi, %rbp              /* a[2]*b[5].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
 	adoxq	%r9, %rcx               /* a[1]*b[5].hi.. */
-	adcxq	%rdi, %rbp              /* a[2]*b[5].hi.. */
 	mulxq	(%rax), %r13, %r9       /* r9=a[3]*b[0].hi r13=a[3]*b[0].lo */
 	adoxq	%rdi, %rbp              /* a[2]*b[5].hi.. */
 	xorl	%edi, %edi              /* 0 */
@@ -160,186 +160,186 @@ SYMBOL(p384_mul):
 	adoxq	%r9, %r10               /* a[0]*b[5].hi.. */
 	mulxq	32(%rax), %r13, %r9     /* r9=a[3]*b[4].hi r13=a[3]*b[4].lo */
 	adcxq	%r13, %rcx              /* a[1]*b[5].hi.. */
-	adoxq	%r12, %rcx              /* a[1]*b[5].hi.. */
-	mulxq	40(%rax), %rdx, %r12    /* r12=a[3]*b[5].hi rdx=a[3]*b[5].lo */
+	mulxq	40(%rax), %rdx, %r13    /* r13=a[3]*b[5].hi rdx=a[3]*b[5].lo */
 	adcxq	%rdx, %rbp              /* a[2]*b[5].hi.. */
-	movq	32(%rsi), %rdx          /* a[4] */
+	adcxq	%rdi, %r13              /* a[3]*b[5].hi.. */
+	adoxq	%r12, %rcx              /* a[1]*b[5].hi.. */
 	adoxq	%r9, %rbp               /* a[2]*b[5].hi.. */
-	adcxq	%rdi, %r12              /* a[3]*b[5].hi.. */
-	adoxq	%rdi, %r12              /* a[3]*b[5].hi.. */
-	mulxq	(%rax), %rdi, %r9       /* r9=a[4]*b[0].hi rdi=a[4]*b[0].lo */
-	xorl	%r13d, %r13d            /* 0 */
-	adcxq	%rdi, %r14              /* a[0]*b[4].lo.. */
-	movq	%r14, 16(%rsp)          /* spill a[0]*b[4].lo.. */
-	mulxq	8(%rax), %r14, %rdi     /* rdi=a[4]*b[1].hi r14=a[4]*b[1].lo */
-	adcxq	%r14, %r15              /* a[0]*b[5].lo.. */
-	adoxq	%r9, %r15               /* a[0]*b[5].lo.. */
-	mulxq	16(%rax), %r14, %r9     /* r9=a[4]*b[2].hi r14=a[4]*b[2].lo */
-	adcxq	%r14, %r10              /* a[0]*b[5].hi.. */
-	adoxq	%rdi, %r10              /* a[0]*b[5].hi.. */
-	mulxq	24(%rax), %r14, %rdi    /* rdi=a[4]*b[3].hi r14=a[4]*b[3].lo */
-	adcxq	%r14, %rcx              /* a[1]*b[5].hi.. */
-	adoxq	%r9, %rcx               /* a[1]*b[5].hi.. */
-	mulxq	32(%rax), %r14, %r9     /* r9=a[4]*b[4].hi r14=a[4]*b[4].lo */
-	adcxq	%r14, %rbp              /* a[2]*b[5].hi.. */
-	adoxq	%rdi, %rbp              /* a[2]*b[5].hi.. */
-	mulxq	40(%rax), %rdx, %rdi    /* rdi=a[4]*b[5].hi rdx=a[4]*b[5].lo */
-	adcxq	%rdx, %r12              /* a[3]*b[5].hi.. */
-	movq	40(%rsi), %rdx          /* a[5] */
-	adoxq	%r9, %r12               /* a[3]*b[5].hi.. */
-	adcxq	%r13, %rdi              /* a[4]*b[5].hi.. */
-	adoxq	%r13, %rdi              /* a[4]*b[5].hi.. */
+	adoxq	%rdi, %r13              /* a[3]*b[5].hi.. */
 	xorl	%r9d, %r9d              /* 0 */
-	mulxq	(%rax), %r14, %r13      /* r13=a[5]*b[0].hi r14=a[5]*b[0].lo */
+	movq	32(%rsi), %rdx          /* a[4] */
+	mulxq	(%rax), %r12, %rdi      /* rdi=a[4]*b[0].hi r12=a[4]*b[0].lo */
+	adcxq	%r12, %r14              /* a[0]*b[4].lo.. */
+	movq	%r14, 16(%rsp)          /* spill a[0]*b[4].lo.. */
+	mulxq	8(%rax), %r14, %r12     /* r12=a[4]*b[1].hi r14=a[4]*b[1].lo */
 	adcxq	%r14, %r15              /* a[0]*b[5].lo.. */
-	mulxq	8(%rax), %r14, %rsi     /* rsi=a[5]*b[1].hi r14=a[5]*b[1].lo */
+	adoxq	%rdi, %r15              /* a[0]*b[5].lo.. */
+	mulxq	16(%rax), %r14, %rdi    /* rdi=a[4]*b[2].hi r14=a[4]*b[2].lo */
 	adcxq	%r14, %r10              /* a[0]*b[5].hi.. */
-	adoxq	%r13, %r10              /* a[0]*b[5].hi.. */
-	mulxq	16(%rax), %r14, %r13    /* r13=a[5]*b[2].hi r14=a[5]*b[2].lo */
+	adoxq	%r12, %r10              /* a[0]*b[5].hi.. */
+	mulxq	24(%rax), %r14, %r12    /* r12=a[4]*b[3].hi r14=a[4]*b[3].lo */
 	adcxq	%r14, %rcx              /* a[1]*b[5].hi.. */
-	adoxq	%rsi, %rcx              /* a[1]*b[5].hi.. */
-	mulxq	24(%rax), %r14, %rsi    /* rsi=a[5]*b[3].hi r14=a[5]*b[3].lo */
+	adoxq	%rdi, %rcx              /* a[1]*b[5].hi.. */
+	mulxq	32(%rax), %r14, %rdi    /* rdi=a[4]*b[4].hi r14=a[4]*b[4].lo */
 	adcxq	%r14, %rbp              /* a[2]*b[5].hi.. */
-	adoxq	%r13, %rbp              /* a[2]*b[5].hi.. */
-	mulxq	32(%rax), %r14, %r13    /* r13=a[5]*b[4].hi r14=a[5]*b[4].lo */
-	adcxq	%r14, %r12              /* a[3]*b[5].hi.. */
-	adoxq	%rsi, %r12              /* a[3]*b[5].hi.. */
-	movl	$32, %esi               /* 0x20 */
-	shlxq	%rsi, %r11, %r14        /* a[0]*b[0].lo<<       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	mulxq	40(%rax), %rax, %rdx    /* rdx=a[5]*b[5].hi rax=a[5]*b[5].lo return reduced(a.value * b.value) */
-	adcxq	%rax, %rdi              /* a[4]*b[5].hi.. */
-	adoxq	%r13, %rdi              /* a[4]*b[5].hi.. */
-	adcxq	%r9, %rdx               /* a[5]*b[5].hi.. */
-	adoxq	%r9, %rdx               /* a[5]*b[5].hi.. */
-	movq	%r8, %rax               /* a[0]*b[1].lo.. */
-	shldq	$32, %r11, %rax         /* (a[0]*b[0].lo).high  q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	addq	%r11, %r14              /* a[0]*b[0].lo.. */
-	adcq	%rax, %r8               /* a[0]*b[1].lo.. */
-	addq	%r11, %r8               /* a[0]*b[1].lo.. */
-	shlxq	%rsi, %r14, %rax        /* a[0]*b[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%r8, %r11               /* a[0]*b[1].lo.. */
-	shldq	$32, %r14, %r11         /* (a[0]*b[0].lo..).high */
-	shrxq	%rsi, %r8, %r9          /* (a[0]*b[1].lo..).high */
-	movq	%r8, %r13               /* a[0]*b[1].lo.. */
-	addq	%rax, %r13              /* a[0]*b[1].lo.. */
-	movq	%rdx, 24(%rsp)          /* spill a[5]*b[5].hi.. */
-	movq	%r14, %rdx              /* a[0]*b[0].lo.. */
-	adcq	%r11, %rdx              /* a[0]*b[0].lo.. */
-	movq	%rdi, 32(%rsp)          /* spill a[4]*b[5].hi.. */
+	mulxq	40(%rax), %rdx, %r14    /* r14=a[4]*b[5].hi rdx=a[4]*b[5].lo */
+	adcxq	%rdx, %r13              /* a[3]*b[5].hi.. */
+	adoxq	%r12, %rbp              /* a[2]*b[5].hi.. */
+	movq	40(%rsi), %rdx          /* a[5] */
+	adoxq	%rdi, %r13              /* a[3]*b[5].hi.. */
+	mulxq	(%rax), %rdi, %rsi      /* rsi=a[5]*b[0].hi rdi=a[5]*b[0].lo */
+	adcxq	%r9, %r14               /* a[4]*b[5].hi.. */
+	adoxq	%r9, %r14               /* a[4]*b[5].hi.. */
+	xorl	%r9d, %r9d              /* 0 */
+	adcxq	%rdi, %r15              /* a[0]*b[5].lo.. */
+	mulxq	8(%rax), %r12, %rdi     /* rdi=a[5]*b[1].hi r12=a[5]*b[1].lo */
+	adcxq	%r12, %r10              /* a[0]*b[5].hi.. */
+	adoxq	%rsi, %r10              /* a[0]*b[5].hi.. */
+	mulxq	16(%rax), %r12, %rsi    /* rsi=a[5]*b[2].hi r12=a[5]*b[2].lo */
+	adcxq	%r12, %rcx              /* a[1]*b[5].hi.. */
+	adoxq	%rdi, %rcx              /* a[1]*b[5].hi.. */
+	mulxq	24(%rax), %r12, %rdi    /* rdi=a[5]*b[3].hi r12=a[5]*b[3].lo */
+	adcxq	%r12, %rbp              /* a[2]*b[5].hi.. */
+	adoxq	%rsi, %rbp              /* a[2]*b[5].hi.. */
+	mulxq	32(%rax), %r12, %rsi    /* rsi=a[5]*b[4].hi r12=a[5]*b[4].lo */
+	adcxq	%r12, %r13              /* a[3]*b[5].hi.. */
+	adoxq	%rdi, %r13              /* a[3]*b[5].hi.. */
+	mulxq	40(%rax), %rax, %rdx    /* rdx=a[5]*b[5].hi rax=a[5]*b[5].lo */
 	movq	%r8, %rdi               /* a[0]*b[1].lo.. */
-	adcq	%r9, %rdi               /* a[0]*b[1].lo.. */
-	movq	%r12, 40(%rsp)          /* spill a[3]*b[5].hi.. */
-	movq	$0, %r12                /* start */
+	adcxq	%rax, %r14              /* a[4]*b[5].hi.. */
+	movl	$32, %eax               /* 0x20 */
+	adoxq	%rsi, %r14              /* a[4]*b[5].hi.. */
+	shlxq	%rax, %r11, %rsi        /* a[0]*b[0].lo<<       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	$0, %r12                /* start                less = q + (q << 128) + (q << 96) - (q << 32) */
+	adcxq	%r9, %rdx               /* a[5]*b[5].hi..       return reduced(a.value * b.value) */
+	adoxq	%r9, %rdx               /* a[5]*b[5].hi.. */
+	shldq	$32, %r11, %rdi         /* (a[0]*b[0].lo).high  q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%r14, 32(%rsp)          /* spill a[4]*b[5].hi.. */
+	addq	%r11, %rsi              /* a[0]*b[0].lo.. */
+	shlxq	%rax, %rsi, %r9         /* a[0]*b[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	adcq	%rdi, %r8               /* a[0]*b[1].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	movq	%rsi, %rdi              /* a[0]*b[0].lo.. */
+	movq	%r13, 40(%rsp)          /* spill a[3]*b[5].hi.. */
+	movq	%rdx, 24(%rsp)          /* spill a[5]*b[5].hi.. */
+	addq	%r11, %r8               /* a[0]*b[1].lo.. */
+	movq	%r8, %r13               /* a[0]*b[1].lo.. */
+	movq	%r8, %r11               /* a[0]*b[1].lo.. */
+	shldq	$32, %rsi, %r11         /* (a[0]*b[0].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	addq	%r9, %r13               /* a[0]*b[1].lo.. */
+	adcq	%r11, %rdi              /* a[0]*b[0].lo.. */
+	movq	%r8, %rdx               /* a[0]*b[1].lo.. */
+	shrxq	%rax, %r8, %r14         /* (a[0]*b[1].lo..).high */
+	adcq	%r14, %rdx              /* a[0]*b[1].lo.. */
 	adcq	$0, %r12                /* %v176 */
-	cmpq	%rax, %r14
-	movq	8(%rsp), %rax           /* a[0]*b[3].lo.. */
+	cmpq	%r9, %rsi
 	sbbq	%r11, %r13
-	movq	16(%rsp), %r11          /* a[0]*b[4].lo.. */
-	sbbq	%r9, %rdx               /* a[0]*b[0].lo.. */
-	sbbq	$0, %rdi                /* a[0]*b[1].lo.. */
+	sbbq	%r14, %rdi              /* a[0]*b[0].lo.. */
+	sbbq	$0, %rdx                /* a[0]*b[1].lo.. */
 	sbbq	$0, %r12                /* %v181 */
-	subq	%rdx, %rbx              /* a[0]*b[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%rdi, %rax              /* a[0]*b[3].lo.. */
-	sbbq	%r12, %r11              /* a[0]*b[4].lo.. */
+	movq	8(%rsp), %r11           /* a[0]*b[3].lo.. */
+	movq	16(%rsp), %r9           /* a[0]*b[4].lo.. */
+	subq	%rdi, %rbx              /* a[0]*b[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%rdx, %r11              /* a[0]*b[3].lo.. */
+	sbbq	%r12, %r9               /* a[0]*b[4].lo.. */
 	sbbq	$0, %r15                /* a[0]*b[5].lo.. */
-	sbbq	$0, %r14                /* a[0]*b[0].lo.. */
+	sbbq	$0, %rsi                /* a[0]*b[0].lo.. */
 	sbbq	$0, %r8                 /* a[0]*b[1].lo.. */
-	shlxq	%rsi, %rbx, %r9         /* a[0]*b[2].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rax, %rdx              /* a[0]*b[3].lo.. */
-	shldq	$32, %rbx, %rdx         /* (a[0]*b[2].lo..).high */
-	addq	%rbx, %r9               /* a[0]*b[2].lo.. */
-	adcq	%rdx, %rax              /* a[0]*b[3].lo.. */
-	addq	%rbx, %rax              /* a[0]*b[3].lo.. */
-	shlxq	%rsi, %r9, %rdx         /* a[0]*b[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%rax, %rdi              /* a[0]*b[3].lo.. */
-	shldq	$32, %r9, %rdi          /* (a[0]*b[2].lo..).high */
-	shrxq	%rsi, %rax, %rbx        /* (a[0]*b[3].lo..).high */
-	movq	%rax, %r12              /* a[0]*b[3].lo.. */
-	addq	%rdx, %r12              /* a[0]*b[3].lo.. */
-	movq	%r9, %r13               /* a[0]*b[2].lo.. */
-	adcq	%rdi, %r13              /* a[0]*b[2].lo.. */
 	movq	%rbp, 8(%rsp)           /* spill a[2]*b[5].hi.. */
-	movq	%rax, %rbp              /* a[0]*b[3].lo.. */
-	adcq	%rbx, %rbp              /* a[0]*b[3].lo.. */
+	shlxq	%rax, %rbx, %rdx        /* a[0]*b[2].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	movq	%rcx, 16(%rsp)          /* spill a[1]*b[5].hi.. */
-	movq	$0, %rcx                /* start */
-	adcq	$0, %rcx                /* %v199 */
-	cmpq	%rdx, %r9
-	sbbq	%rdi, %r12
-	sbbq	%rbx, %r13              /* a[0]*b[2].lo.. */
+	movq	%r11, %rcx              /* a[0]*b[3].lo.. */
+	shldq	$32, %rbx, %rcx         /* (a[0]*b[2].lo..).high */
+	addq	%rbx, %rdx              /* a[0]*b[2].lo.. */
+	movq	$0, %rdi                /* start                less = q + (q << 128) + (q << 96) - (q << 32) */
+	adcq	%rcx, %r11              /* a[0]*b[3].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	addq	%rbx, %r11              /* a[0]*b[3].lo.. */
+	movq	%r11, %rcx              /* a[0]*b[3].lo.. */
+	shldq	$32, %rdx, %rcx         /* (a[0]*b[2].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	shlxq	%rax, %rdx, %rbx        /* a[0]*b[2].lo..<< */
+	movq	%rdx, %r13              /* a[0]*b[2].lo.. */
+	movq	%r11, %rbp              /* a[0]*b[3].lo.. */
+	shrxq	%rax, %r11, %r12        /* (a[0]*b[3].lo..).high */
+	movq	%r11, %r14              /* a[0]*b[3].lo.. */
+	addq	%rbx, %r14              /* a[0]*b[3].lo.. */
+	adcq	%rcx, %r13              /* a[0]*b[2].lo.. */
+	adcq	%r12, %rbp              /* a[0]*b[3].lo.. */
+	adcq	$0, %rdi                /* %v199 */
+	cmpq	%rbx, %rdx
+	sbbq	%rcx, %r14
+	sbbq	%r12, %r13              /* a[0]*b[2].lo.. */
 	sbbq	$0, %rbp                /* a[0]*b[3].lo.. */
-	sbbq	$0, %rcx                /* %v204 */
-	subq	%r13, %r11              /* a[0]*b[4].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	$0, %rdi                /* %v204 */
+	subq	%r13, %r9               /* a[0]*b[4].lo..       low = rest + (q << 256) - less.split(128)[1] */
 	sbbq	%rbp, %r15              /* a[0]*b[5].lo.. */
-	sbbq	%rcx, %r14              /* a[0]*b[0].lo.. */
-	sbbq	$0, %r8                 /* a[0]*b[1].lo.. */
-	sbbq	$0, %r9                 /* a[0]*b[2].lo.. */
-	sbbq	$0, %rax                /* a[0]*b[3].lo.. */
-	shlxq	%rsi, %r11, %rcx        /* a[0]*b[4].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r15, %rdx              /* a[0]*b[5].lo.. */
-	shldq	$32, %r11, %rdx         /* (a[0]*b[4].lo..).high */
-	addq	%r11, %rcx              /* a[0]*b[4].lo.. */
-	adcq	%rdx, %r15              /* a[0]*b[5].lo.. */
-	addq	%r11, %r15              /* a[0]*b[5].lo.. */
-	shlxq	%rsi, %rcx, %r11        /* a[0]*b[4].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%r15, %rdx              /* a[0]*b[5].lo.. */
-	shldq	$32, %rcx, %rdx         /* (a[0]*b[4].lo..).high */
-	shrxq	%rsi, %r15, %rsi        /* (a[0]*b[5].lo..).high */
-	movq	%r15, %rdi              /* a[0]*b[5].lo.. */
-	addq	%r11, %rdi              /* a[0]*b[5].lo.. */
-	movq	%rcx, %rbx              /* a[0]*b[4].lo.. */
-	adcq	%rdx, %rbx              /* a[0]*b[4].lo.. */
+	sbbq	%rdi, %rsi              /* a[0]*b[0].lo.. */
+	movq	%r15, %rcx              /* a[0]*b[5].lo.. */
+	shlxq	%rax, %r9, %rdi         /* a[0]*b[4].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbbq	$0, %r8                 /* a[0]*b[1].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	$0, %rdx                /* a[0]*b[2].lo.. */
+	sbbq	$0, %r11                /* a[0]*b[3].lo.. */
+	shldq	$32, %r9, %rcx          /* (a[0]*b[4].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	addq	%r9, %rdi               /* a[0]*b[4].lo.. */
+	adcq	%rcx, %r15              /* a[0]*b[5].lo.. */
+	addq	%r9, %r15               /* a[0]*b[5].lo.. */
+	shrxq	%rax, %r15, %r9         /* (a[0]*b[5].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r15, %rcx              /* a[0]*b[5].lo.. */
+	shldq	$32, %rdi, %rcx         /* (a[0]*b[4].lo..).high */
 	movq	%r15, %rbp              /* a[0]*b[5].lo.. */
-	adcq	%rsi, %rbp              /* a[0]*b[5].lo.. */
+	movq	%r15, %rbx              /* a[0]*b[5].lo.. */
 	movq	$0, %r12                /* start */
+	shlxq	%rax, %rdi, %rax        /* a[0]*b[4].lo..<< */
+	addq	%rax, %rbx              /* a[0]*b[5].lo.. */
+	movq	%rdi, %r13              /* a[0]*b[4].lo.. */
+	adcq	%rcx, %r13              /* a[0]*b[4].lo.. */
+	adcq	%r9, %rbp               /* a[0]*b[5].lo.. */
 	adcq	$0, %r12                /* %v222 */
-	cmpq	%r11, %rcx
-	sbbq	%rdx, %rdi
-	sbbq	%rsi, %rbx              /* a[0]*b[4].lo.. */
+	cmpq	%rax, %rdi
+	movq	$0, %rax                /* start                return (low + high).reduce_once(P) */
+	sbbq	%rcx, %rbx              /*                      less = q + (q << 128) + (q << 96) - (q << 32) */
+	sbbq	%r9, %r13               /* a[0]*b[4].lo.. */
 	sbbq	$0, %rbp                /* a[0]*b[5].lo.. */
 	sbbq	$0, %r12                /* %v227 */
-	subq	%rbx, %r14              /* a[0]*b[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	subq	%r13, %rsi              /* a[0]*b[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
 	sbbq	%rbp, %r8               /* a[0]*b[1].lo.. */
-	sbbq	%r12, %r9               /* a[0]*b[2].lo.. */
-	sbbq	$0, %rax                /* a[0]*b[3].lo.. */
-	sbbq	$0, %rcx                /* a[0]*b[4].lo.. */
+	sbbq	%r12, %rdx              /* a[0]*b[2].lo.. */
+	sbbq	$0, %r11                /* a[0]*b[3].lo.. */
+	movabsq	$0xffffffff00000000, %r9 /* 0xffffffff00000000 */
+	movl	$0xffffffff, %ecx       /* 0xffffffff */
+	sbbq	$0, %rdi                /* a[0]*b[4].lo.. */
 	sbbq	$0, %r15                /* a[0]*b[5].lo.. */
-	addq	%r10, %r14              /* a[0]*b[0].lo..       return (low + high).reduce_once(P) */
+	addq	%r10, %rsi              /* a[0]*b[0].lo..       return (low + high).reduce_once(P) */
 	adcq	16(%rsp), %r8           /* a[0]*b[1].lo.. */
-	movq	$0, %r10                /* start */
-	adcq	8(%rsp), %r9            /* a[0]*b[2].lo.. */
-	adcq	40(%rsp), %rax          /* a[0]*b[3].lo.. */
-	adcq	32(%rsp), %rcx          /* a[0]*b[4].lo.. */
+	movq	%r8, %r10               /* a[0]*b[1].lo.. */
+	movq	%rsi, %rbx              /* a[0]*b[0].lo.. */
+	adcq	8(%rsp), %rdx           /* a[0]*b[2].lo.. */
+	movq	%rdx, %rbp              /* a[0]*b[2].lo.. */
+	adcq	40(%rsp), %r11          /* a[0]*b[3].lo.. */
+	adcq	32(%rsp), %rdi          /* a[0]*b[4].lo.. */
 	adcq	24(%rsp), %r15          /* a[0]*b[5].lo.. */
-	adcq	$0, %r10                /* %v240 */
-	movl	$0xffffffff, %r11d      /* 0xffffffff */
-	movq	%r14, %rdx              /* a[0]*b[0].lo.. */
-	subq	%r11, %rdx              /* a[0]*b[0].lo.. */
-	movabsq	$0xffffffff00000000, %r11 /* 0xffffffff00000000 */
-	movq	%r8, %rsi               /* a[0]*b[1].lo.. */
-	sbbq	%r11, %rsi              /* a[0]*b[1].lo.. */
-	movq	%r9, %r11               /* a[0]*b[2].lo.. */
-	sbbq	$-2, %r11               /* a[0]*b[2].lo.. */
-	movq	%rax, %rdi              /* a[0]*b[3].lo.. */
-	sbbq	$-1, %rdi               /* a[0]*b[3].lo.. */
-	movq	%rcx, %rbx              /* a[0]*b[4].lo.. */
-	sbbq	$-1, %rbx               /* a[0]*b[4].lo.. */
-	movq	%r15, %rbp              /* a[0]*b[5].lo.. */
-	sbbq	$-1, %rbp               /* a[0]*b[5].lo.. */
-	sbbq	$0, %r10
-	cmovcq	%r14, %rdx              /* %v251 */
-	cmovcq	%r8, %rsi               /* %v252 */
-	cmovcq	%r9, %r11               /* %v253 */
-	cmovcq	%rax, %rdi              /* %v254 */
+	movq	%r15, %r12              /* a[0]*b[5].lo.. */
+	adcq	$0, %rax                /* %v240 */
+	subq	%rcx, %rbx              /* a[0]*b[0].lo.. */
+	sbbq	%r9, %r10               /* a[0]*b[1].lo.. */
+	movq	%rdi, %r9               /* a[0]*b[4].lo.. */
+	sbbq	$-2, %rbp               /* a[0]*b[2].lo.. */
+	movq	%r11, %rcx              /* a[0]*b[3].lo.. */
+	sbbq	$-1, %rcx               /* a[0]*b[3].lo.. */
+	sbbq	$-1, %r9                /* a[0]*b[4].lo.. */
+	sbbq	$-1, %r12               /* a[0]*b[5].lo.. */
+	sbbq	$0, %rax
+	cmovcq	%rsi, %rbx              /* %v251 */
 	movq	(%rsp), %rax            /* out */
-	cmovcq	%rcx, %rbx              /* %v255 */
-	cmovcq	%r15, %rbp              /* %v256 */
-	movq	%rdx, (%rax)            /*                      def mul(a: element, b: element) -> element: */
-	movq	%rsi, 8(%rax)
-	movq	%r11, 16(%rax)
-	movq	%rdi, 24(%rax)
-	movq	%rbx, 32(%rax)
-	movq	%rbp, 40(%rax)
+	cmovcq	%r8, %r10               /* %v252 */
+	cmovcq	%r11, %rcx              /* %v254 */
+	movq	%rcx, 24(%rax)          /*                      def mul(a: element, b: element) -> element: */
+	movq	%rbx, (%rax)
+	cmovcq	%r15, %r12              /* %v256                return (low + high).reduce_once(P) */
+	cmovcq	%rdi, %r9               /* %v255 */
+	movq	%r9, 32(%rax)           /*                      def mul(a: element, b: element) -> element: */
+	movq	%r12, 40(%rax)
+	cmovcq	%rdx, %rbp              /* %v253                return (low + high).reduce_once(P) */
+	movq	%r10, 8(%rax)           /*                      def mul(a: element, b: element) -> element: */
+	movq	%rbp, 16(%rax)
 	addq	$48, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -408,219 +408,223 @@ SYMBOL(p384_sqr):
 	mulxq	16(%rsi), %r10, %rax    /* rax=a[2]*a[3].hi r10=a[2]*a[3].lo return reduced(a.value * a.value) */
 	mulxq	8(%rsi), %r9, %r11      /* r11=a[1]*a[3].hi r9=a[1]*a[3].lo */
 	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	32(%rsi), %rcx, %r8     /* r8=a[2]*a[4].hi rcx=a[2]*a[4].lo */
 	addq	%r11, %r10              /* a[2]*a[3].lo.. */
 	mulxq	8(%rsi), %rbx, %r11     /* r11=a[1]*a[2].hi rbx=a[1]*a[2].lo */
-	movq	32(%rsi), %rdx          /* a[4] */
+	mulxq	32(%rsi), %rcx, %r8     /* r8=a[2]*a[4].hi rcx=a[2]*a[4].lo */
 	adcq	%rcx, %rax              /* a[2]*a[3].hi.. */
-	mulxq	8(%rsi), %rbp, %rcx     /* rcx=a[1]*a[4].hi rbp=a[1]*a[4].lo */
+	movq	32(%rsi), %rdx          /* a[4] */
 	mulxq	24(%rsi), %r13, %r12    /* r12=a[3]*a[4].hi r13=a[3]*a[4].lo */
-	movq	(%rsi), %rdx            /* a[0] */
+	mulxq	8(%rsi), %rbp, %rcx     /* rcx=a[1]*a[4].hi rbp=a[1]*a[4].lo */
 	adcq	$0, %r8                 /* a[2]*a[4].hi.. */
 	addq	%r11, %r9               /* a[1]*a[3].lo.. */
+	movq	(%rsi), %rdx            /* a[0] */
 	adcq	%rbp, %r10              /* a[2]*a[3].lo.. */
 	mulxq	16(%rsi), %rbp, %r11    /* r11=a[0]*a[2].hi rbp=a[0]*a[2].lo */
 	mulxq	32(%rsi), %r15, %r14    /* r14=a[0]*a[4].hi r15=a[0]*a[4].lo */
-	movq	40(%rsi), %rdx          /* a[5] */
 	adcq	%rcx, %rax              /* a[2]*a[3].hi.. */
 	adcq	%r13, %r8               /* a[2]*a[4].hi.. */
-	adcq	$0, %r12                /* a[3]*a[4].hi.. */
-	mulxq	8(%rsi), %r13, %rcx     /* rcx=a[1]*a[5].hi r13=a[1]*a[5].lo */
-	addq	%r11, %rbx              /* a[1]*a[2].lo.. */
-	adcq	%r15, %r9               /* a[1]*a[3].lo.. */
-	mulxq	24(%rsi), %r15, %r11    /* r11=a[3]*a[5].hi r15=a[3]*a[5].lo */
-	movq	(%rsi), %rdx            /* a[0] */
-	adcq	%r14, %r10              /* a[2]*a[3].lo.. */
-	adcq	%r13, %rax              /* a[2]*a[3].hi.. */
-	adcq	%rcx, %r8               /* a[2]*a[4].hi.. */
-	mulxq	8(%rsi), %r13, %rcx     /* rcx=a[0]*a[1].hi r13=a[0]*a[1].lo */
-	adcq	%r15, %r12              /* a[3]*a[4].hi.. */
-	mulxq	24(%rsi), %r15, %r14    /* r14=a[0]*a[3].hi r15=a[0]*a[3].lo */
-	adcq	$0, %r11                /* a[3]*a[5].hi.. */
-	addq	%rcx, %rbp              /* a[0]*a[2].lo.. */
-	adcq	%r15, %rbx              /* a[1]*a[2].lo.. */
-	mulxq	40(%rsi), %r15, %rcx    /* rcx=a[0]*a[5].hi r15=a[0]*a[5].lo */
 	movq	40(%rsi), %rdx          /* a[5] */
-	adcq	%r14, %r9               /* a[1]*a[3].lo.. */
-	adcq	%r15, %r10              /* a[2]*a[3].lo.. */
-	mulxq	16(%rsi), %r15, %r14    /* r14=a[2]*a[5].hi r15=a[2]*a[5].lo */
-	adcq	%rcx, %rax              /* a[2]*a[3].hi.. */
-	adcq	%r15, %r8               /* a[2]*a[4].hi.. */
-	mulxq	32(%rsi), %r15, %rcx    /* rcx=a[4]*a[5].hi r15=a[4]*a[5].lo */
-	adcq	%r14, %r12              /* a[3]*a[4].hi.. */
-	adcq	%r15, %r11              /* a[3]*a[5].hi.. */
-	adcq	$0, %rcx                /* a[4]*a[5].hi.. */
+	mulxq	24(%rsi), %r13, %rcx    /* rcx=a[3]*a[5].hi r13=a[3]*a[5].lo */
+	adcq	$0, %r12                /* a[3]*a[4].hi.. */
+	movq	%rbp, 8(%rsp)           /* spill a[0]*a[2].lo */
+	movq	%rdi, (%rsp)            /* spill out */
+	addq	%r11, %rbx              /* a[1]*a[2].lo.. */
+	mulxq	8(%rsi), %rdi, %r11     /* r11=a[1]*a[5].hi rdi=a[1]*a[5].lo */
 	movq	(%rsi), %rdx            /* a[0] */
-	addq	%r13, %r13              /* a[0]*a[1].lo.. */
+	adcq	%r15, %r9               /* a[1]*a[3].lo.. */
+	mulxq	8(%rsi), %r15, %rbp     /* rbp=a[0]*a[1].hi r15=a[0]*a[1].lo */
+	adcq	%r14, %r10              /* a[2]*a[3].lo.. */
+	adcq	%rdi, %rax              /* a[2]*a[3].hi.. */
+	mulxq	24(%rsi), %rdi, %r14    /* r14=a[0]*a[3].hi rdi=a[0]*a[3].lo */
+	adcq	%r11, %r8               /* a[2]*a[4].hi.. */
+	adcq	%r13, %r12              /* a[3]*a[4].hi.. */
+	mulxq	40(%rsi), %rdx, %r11    /* r11=a[0]*a[5].hi rdx=a[0]*a[5].lo */
+	adcq	$0, %rcx                /* a[3]*a[5].hi.. */
+	movq	%rdx, %r13              /* a[0]*a[5].lo */
+	movq	%r12, 16(%rsp)          /* spill a[3]*a[4].hi.. */
+	movq	40(%rsi), %rdx          /* a[5] */
+	addq	8(%rsp), %rbp           /* a[0]*a[2].lo.. */
+	movq	%rcx, 8(%rsp)           /* spill a[3]*a[5].hi.. */
+	adcq	%rdi, %rbx              /* a[1]*a[2].lo.. */
+	adcq	%r14, %r9               /* a[1]*a[3].lo.. */
+	adcq	%r13, %r10              /* a[2]*a[3].lo.. */
+	adcq	%r11, %rax              /* a[2]*a[3].hi.. */
+	mulxq	16(%rsi), %r12, %rdi    /* rdi=a[2]*a[5].hi r12=a[2]*a[5].lo */
+	mulxq	32(%rsi), %r11, %r14    /* r14=a[4]*a[5].hi r11=a[4]*a[5].lo */
+	adcq	%r12, %r8               /* a[2]*a[4].hi.. */
+	adcq	16(%rsp), %rdi          /* a[3]*a[4].hi.. */
+	adcq	8(%rsp), %r11           /* a[3]*a[5].hi.. */
+	adcq	$0, %r14                /* a[4]*a[5].hi.. */
+	movq	(%rsi), %rdx            /* a[0] */
+	addq	%r15, %r15              /* a[0]*a[1].lo.. */
 	adcq	%rbp, %rbp              /* a[0]*a[2].lo.. */
 	adcq	%rbx, %rbx              /* a[1]*a[2].lo.. */
 	adcq	%r9, %r9                /* a[1]*a[3].lo.. */
-	movq	$0, %r14                /* start */
 	adcq	%r10, %r10              /* a[2]*a[3].lo.. */
+	mulxq	%rdx, %r12, %rcx        /* rcx=a[0]*a[0].hi r12=a[0]*a[0].lo */
 	adcq	%rax, %rax              /* a[2]*a[3].hi.. */
 	adcq	%r8, %r8                /* a[2]*a[4].hi.. */
-	adcq	%r12, %r12              /* a[3]*a[4].hi.. */
+	adcq	%rdi, %rdi              /* a[3]*a[4].hi.. */
 	adcq	%r11, %r11              /* a[3]*a[5].hi.. */
-	adcq	%rcx, %rcx              /* a[4]*a[5].hi.. */
-	adcq	$0, %r14                /* %v73 */
-	mulxq	%rdx, %r15, %rdx        /* rdx=a[0]*a[0].hi r15=a[0]*a[0].lo */
-	addq	%rdx, %r13              /* a[0]*a[1].lo.. */
+	adcq	%r14, %r14              /* a[4]*a[5].hi.. */
+	movq	$0, %r13                /* start */
 	movq	8(%rsi), %rdx           /* a[1] */
-	movq	%rdi, (%rsp)            /* spill out */
-	mulxq	%rdx, %rdi, %rdx        /* rdx=a[1]*a[1].hi rdi=a[1]*a[1].lo */
-	adcq	%rdi, %rbp              /* a[0]*a[2].lo.. */
-	adcq	%rdx, %rbx              /* a[1]*a[2].lo.. */
+	movq	%r14, 8(%rsp)           /* spill a[4]*a[5].hi.. */
+	adcq	$0, %r13                /* %v73 */
+	addq	%rcx, %r15              /* a[0]*a[1].lo.. */
+	mulxq	%rdx, %r14, %rdx        /* rdx=a[1]*a[1].hi r14=a[1]*a[1].lo */
+	adcq	%r14, %rbp              /* a[0]*a[2].lo.. */
+	movq	%rdx, %rcx              /* a[1]*a[1].hi */
 	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	%rdx, %rdx, %rdi        /* rdi=a[2]*a[2].hi rdx=a[2]*a[2].lo */
+	adcq	%rcx, %rbx              /* a[1]*a[2].lo.. */
+	mulxq	%rdx, %rdx, %r14        /* r14=a[2]*a[2].hi rdx=a[2]*a[2].lo */
 	adcq	%rdx, %r9               /* a[1]*a[3].lo.. */
+	adcq	%r14, %r10              /* a[2]*a[3].lo.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	movq	%r9, 8(%rsp)            /* spill a[1]*a[3].lo.. */
-	mulxq	%rdx, %r9, %rdx         /* rdx=a[3]*a[3].hi r9=a[3]*a[3].lo */
-	adcq	%rdi, %r10              /* a[2]*a[3].lo.. */
-	movq	%rdx, %rdi              /* a[3]*a[3].hi */
-	movq	32(%rsi), %rdx          /* a[4] */
+	mulxq	%rdx, %rdx, %rcx        /* rcx=a[3]*a[3].hi rdx=a[3]*a[3].lo */
+	movq	%r15, %r14              /* a[0]*a[1].lo.. */
+	movq	%rdx, %rdx              /* a[3]*a[3].lo */
 	movq	%r10, 16(%rsp)          /* spill a[2]*a[3].lo.. */
-	mulxq	%rdx, %r10, %rdx        /* rdx=a[4]*a[4].hi r10=a[4]*a[4].lo */
-	adcq	%r9, %rax               /* a[2]*a[3].hi.. */
-	movq	%rdx, %r9               /* a[4]*a[4].hi */
+	adcq	%rdx, %rax              /* a[2]*a[3].hi.. */
 	movq	40(%rsi), %rdx          /* a[5] */
-	mulxq	%rdx, %rsi, %rdx        /* rdx=a[5]*a[5].hi rsi=a[5]*a[5].lo */
-	adcq	%rdi, %r8               /* a[2]*a[4].hi.. */
-	adcq	%r10, %r12              /* a[3]*a[4].hi.. */
-	adcq	%r9, %r11               /* a[3]*a[5].hi.. */
-	adcq	%rsi, %rcx              /* a[4]*a[5].hi.. */
-	adcq	%rdx, %r14              /* a[5]*a[5].hi.. */
-	movl	$32, %r10d              /* 0x20 */
-	shlxq	%r10, %r15, %r9         /* a[0]*a[0].lo<<       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r13, %rdx              /* a[0]*a[1].lo.. */
-	shldq	$32, %r15, %rdx         /* (a[0]*a[0].lo).high */
-	addq	%r15, %r9               /* a[0]*a[0].lo.. */
-	adcq	%rdx, %r13              /* a[0]*a[1].lo.. */
-	addq	%r15, %r13              /* a[0]*a[1].lo.. */
-	shlxq	%r10, %r9, %rdx         /* a[0]*a[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%r13, %rsi              /* a[0]*a[1].lo.. */
-	shldq	$32, %r9, %rsi          /* (a[0]*a[0].lo..).high */
-	shrxq	%r10, %r13, %rdi        /* (a[0]*a[1].lo..).high */
-	movq	%r13, %r15              /* a[0]*a[1].lo.. */
-	addq	%rdx, %r15              /* a[0]*a[1].lo.. */
-	movq	%r14, 24(%rsp)          /* spill a[5]*a[5].hi.. */
-	movq	%r9, %r14               /* a[0]*a[0].lo.. */
-	adcq	%rsi, %r14              /* a[0]*a[0].lo.. */
-	movq	%rcx, 32(%rsp)          /* spill a[4]*a[5].hi.. */
-	movq	%r13, %rcx              /* a[0]*a[1].lo.. */
-	adcq	%rdi, %rcx              /* a[0]*a[1].lo.. */
-	movq	%r11, 40(%rsp)          /* spill a[3]*a[5].hi.. */
-	movq	$0, %r11                /* start */
-	adcq	$0, %r11                /* %v110 */
-	cmpq	%rdx, %r9
-	sbbq	%rsi, %r15
-	sbbq	%rdi, %r14              /* a[0]*a[0].lo.. */
-	sbbq	$0, %rcx                /* a[0]*a[1].lo.. */
-	sbbq	$0, %r11                /* %v115 */
-	subq	%r14, %rbp              /* a[0]*a[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%rcx, %rbx              /* a[1]*a[2].lo.. */
-	movq	8(%rsp), %rcx           /* a[1]*a[3].lo.. */
-	sbbq	%r11, %rcx              /* a[1]*a[3].lo.. */
+	adcq	%rcx, %r8               /* a[2]*a[4].hi.. */
+	mulxq	%rdx, %rcx, %r10        /* r10=a[5]*a[5].hi rcx=a[5]*a[5].lo */
+	movq	32(%rsi), %rdx          /* a[4] */
+	mulxq	%rdx, %rsi, %rdx        /* rdx=a[4]*a[4].hi rsi=a[4]*a[4].lo */
+	movq	%rdx, %rdx              /* a[4]*a[4].hi */
+	adcq	%rsi, %rdi              /* a[3]*a[4].hi.. */
+	adcq	%rdx, %r11              /* a[3]*a[5].hi.. */
+	adcq	8(%rsp), %rcx           /* a[4]*a[5].hi.. */
+	movl	$32, %edx               /* 0x20 */
+	adcq	%r10, %r13              /* a[5]*a[5].hi.. */
+	shlxq	%rdx, %r12, %r10        /* a[0]*a[0].lo<<       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	shldq	$32, %r12, %r14         /* (a[0]*a[0].lo).high */
+	addq	%r12, %r10              /* a[0]*a[0].lo.. */
+	adcq	%r14, %r15              /* a[0]*a[1].lo.. */
+	addq	%r12, %r15              /* a[0]*a[1].lo.. */
+	movq	$0, %r12                /* start                less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r15, %r14              /* a[0]*a[1].lo.. */
+	shlxq	%rdx, %r10, %rsi        /* a[0]*a[0].lo..<< */
+	movq	%rcx, 24(%rsp)          /* spill a[4]*a[5].hi.. */
+	movq	%r13, 8(%rsp)           /* spill a[5]*a[5].hi.. */
+	shldq	$32, %r10, %r14         /* (a[0]*a[0].lo..).high */
+	shrxq	%rdx, %r15, %rcx        /* (a[0]*a[1].lo..).high */
+	movq	%rdi, 40(%rsp)          /* spill a[3]*a[4].hi.. */
+	movq	%r15, %rdi              /* a[0]*a[1].lo.. */
+	movq	%r11, 32(%rsp)          /* spill a[3]*a[5].hi.. */
+	movq	%r10, %r11              /* a[0]*a[0].lo.. */
+	movq	%r15, %r13              /* a[0]*a[1].lo.. */
+	addq	%rsi, %r13              /* a[0]*a[1].lo.. */
+	adcq	%r14, %r11              /* a[0]*a[0].lo.. */
+	adcq	%rcx, %rdi              /* a[0]*a[1].lo.. */
+	adcq	$0, %r12                /* %v110 */
+	cmpq	%rsi, %r10
+	sbbq	%r14, %r13
+	sbbq	%rcx, %r11              /* a[0]*a[0].lo.. */
+	sbbq	$0, %rdi                /* a[0]*a[1].lo.. */
+	sbbq	$0, %r12                /* %v115 */
+	subq	%r11, %rbp              /* a[0]*a[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%rdi, %rbx              /* a[1]*a[2].lo.. */
+	sbbq	%r12, %r9               /* a[1]*a[3].lo.. */
 	movq	16(%rsp), %r11          /* a[2]*a[3].lo.. */
 	sbbq	$0, %r11                /* a[2]*a[3].lo.. */
-	sbbq	$0, %r9                 /* a[0]*a[0].lo.. */
-	sbbq	$0, %r13                /* a[0]*a[1].lo.. */
-	shlxq	%r10, %rbp, %rdx        /* a[0]*a[2].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	shlxq	%rdx, %rbp, %rcx        /* a[0]*a[2].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbbq	$0, %r10                /* a[0]*a[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
 	movq	%rbx, %rsi              /* a[1]*a[2].lo.. */
-	shldq	$32, %rbp, %rsi         /* (a[0]*a[2].lo..).high */
-	addq	%rbp, %rdx              /* a[0]*a[2].lo.. */
+	sbbq	$0, %r15                /* a[0]*a[1].lo.. */
+	shldq	$32, %rbp, %rsi         /* (a[0]*a[2].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	addq	%rbp, %rcx              /* a[0]*a[2].lo.. */
 	adcq	%rsi, %rbx              /* a[1]*a[2].lo.. */
 	addq	%rbp, %rbx              /* a[1]*a[2].lo.. */
-	shlxq	%r10, %rdx, %rsi        /* a[0]*a[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	$0, %rsi                /* start                less = q + (q << 128) + (q << 96) - (q << 32) */
 	movq	%rbx, %rdi              /* a[1]*a[2].lo.. */
-	shldq	$32, %rdx, %rdi         /* (a[0]*a[2].lo..).high */
-	shrxq	%r10, %rbx, %rbp        /* (a[1]*a[2].lo..).high */
-	movq	%rbx, %r14              /* a[1]*a[2].lo.. */
-	addq	%rsi, %r14              /* a[1]*a[2].lo.. */
-	movq	%rdx, %r15              /* a[0]*a[2].lo.. */
-	adcq	%rdi, %r15              /* a[0]*a[2].lo.. */
-	movq	%r12, 8(%rsp)           /* spill a[3]*a[4].hi.. */
-	movq	%rbx, %r12              /* a[1]*a[2].lo.. */
-	adcq	%rbp, %r12              /* a[1]*a[2].lo.. */
+	shldq	$32, %rcx, %rdi         /* (a[0]*a[2].lo..).high */
 	movq	%r8, 16(%rsp)           /* spill a[2]*a[4].hi.. */
-	movq	$0, %r8                 /* start */
-	adcq	$0, %r8                 /* %v133 */
-	cmpq	%rsi, %rdx
+	shrxq	%rdx, %rbx, %r12        /* (a[1]*a[2].lo..).high */
+	movq	%rbx, %r14              /* a[1]*a[2].lo.. */
+	movq	%rbx, %r8               /* a[1]*a[2].lo.. */
+	movq	%rcx, %rbp              /* a[0]*a[2].lo.. */
+	shlxq	%rdx, %rcx, %r13        /* a[0]*a[2].lo..<< */
+	addq	%r13, %r14              /* a[1]*a[2].lo.. */
+	adcq	%rdi, %rbp              /* a[0]*a[2].lo.. */
+	adcq	%r12, %r8               /* a[1]*a[2].lo.. */
+	adcq	$0, %rsi                /* %v133 */
+	cmpq	%r13, %rcx
 	sbbq	%rdi, %r14
-	sbbq	%rbp, %r15              /* a[0]*a[2].lo.. */
-	sbbq	$0, %r12                /* a[1]*a[2].lo.. */
-	sbbq	$0, %r8                 /* %v138 */
-	subq	%r15, %rcx              /* a[1]*a[3].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%r12, %r11              /* a[2]*a[3].lo.. */
-	sbbq	%r8, %r9                /* a[0]*a[0].lo.. */
-	sbbq	$0, %r13                /* a[0]*a[1].lo.. */
-	sbbq	$0, %rdx                /* a[0]*a[2].lo.. */
+	sbbq	%r12, %rbp              /* a[0]*a[2].lo.. */
+	sbbq	$0, %r8                 /* a[1]*a[2].lo.. */
+	sbbq	$0, %rsi                /* %v138 */
+	subq	%rbp, %r9               /* a[1]*a[3].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r8, %r11               /* a[2]*a[3].lo.. */
+	shlxq	%rdx, %r9, %r8          /* a[1]*a[3].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbbq	%rsi, %r10              /* a[0]*a[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	movq	%r11, %rsi              /* a[2]*a[3].lo.. */
+	sbbq	$0, %r15                /* a[0]*a[1].lo.. */
+	sbbq	$0, %rcx                /* a[0]*a[2].lo.. */
 	sbbq	$0, %rbx                /* a[1]*a[2].lo.. */
-	shlxq	%r10, %rcx, %r8         /* a[1]*a[3].lo..<<     q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	shldq	$32, %r9, %rsi          /* (a[1]*a[3].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	addq	%r9, %r8                /* a[1]*a[3].lo.. */
+	shlxq	%rdx, %r8, %rdi         /* a[1]*a[3].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r8, %r12               /* a[1]*a[3].lo.. */
+	adcq	%rsi, %r11              /* a[2]*a[3].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	addq	%r9, %r11               /* a[2]*a[3].lo.. */
 	movq	%r11, %rsi              /* a[2]*a[3].lo.. */
-	shldq	$32, %rcx, %rsi         /* (a[1]*a[3].lo..).high */
-	addq	%rcx, %r8               /* a[1]*a[3].lo.. */
-	adcq	%rsi, %r11              /* a[2]*a[3].lo.. */
-	addq	%rcx, %r11              /* a[2]*a[3].lo.. */
-	shlxq	%r10, %r8, %rcx         /* a[1]*a[3].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%r11, %rsi              /* a[2]*a[3].lo.. */
-	shldq	$32, %r8, %rsi          /* (a[1]*a[3].lo..).high */
-	shrxq	%r10, %r11, %r10        /* (a[2]*a[3].lo..).high */
-	movq	%r11, %rdi              /* a[2]*a[3].lo.. */
-	addq	%rcx, %rdi              /* a[2]*a[3].lo.. */
-	movq	%r8, %rbp               /* a[1]*a[3].lo.. */
-	adcq	%rsi, %rbp              /* a[1]*a[3].lo.. */
-	movq	%r11, %r12              /* a[2]*a[3].lo.. */
-	adcq	%r10, %r12              /* a[2]*a[3].lo.. */
-	movq	$0, %r14                /* start */
-	adcq	$0, %r14                /* %v156 */
-	cmpq	%rcx, %r8
-	sbbq	%rsi, %rdi
-	sbbq	%r10, %rbp              /* a[1]*a[3].lo.. */
-	sbbq	$0, %r12                /* a[2]*a[3].lo.. */
-	sbbq	$0, %r14                /* %v161 */
-	subq	%rbp, %r9               /* a[0]*a[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%r12, %r13              /* a[0]*a[1].lo.. */
-	sbbq	%r14, %rdx              /* a[0]*a[2].lo.. */
+	shldq	$32, %r8, %rsi          /* (a[1]*a[3].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r11, %r9               /* a[2]*a[3].lo.. */
+	addq	%rdi, %r9               /* a[2]*a[3].lo.. */
+	adcq	%rsi, %r12              /* a[1]*a[3].lo.. */
+	shrxq	%rdx, %r11, %rdx        /* (a[2]*a[3].lo..).high */
+	movq	$0, %rbp                /* start */
+	movq	%r11, %r14              /* a[2]*a[3].lo.. */
+	adcq	%rdx, %r14              /* a[2]*a[3].lo.. */
+	adcq	$0, %rbp                /* %v156 */
+	cmpq	%rdi, %r8
+	sbbq	%rsi, %r9
+	sbbq	%rdx, %r12              /* a[1]*a[3].lo.. */
+	sbbq	$0, %r14                /* a[2]*a[3].lo.. */
+	sbbq	$0, %rbp                /* %v161 */
+	subq	%r12, %r10              /* a[0]*a[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	%r14, %r15              /* a[0]*a[1].lo.. */
+	sbbq	%rbp, %rcx              /* a[0]*a[2].lo.. */
 	sbbq	$0, %rbx                /* a[1]*a[2].lo.. */
 	sbbq	$0, %r8                 /* a[1]*a[3].lo.. */
 	sbbq	$0, %r11                /* a[2]*a[3].lo.. */
-	addq	%rax, %r9               /* a[0]*a[0].lo..       return (low + high).reduce_once(P) */
-	adcq	16(%rsp), %r13          /* a[0]*a[1].lo.. */
-	movq	$0, %rax                /* start */
-	adcq	8(%rsp), %rdx           /* a[0]*a[2].lo.. */
-	adcq	40(%rsp), %rbx          /* a[1]*a[2].lo.. */
-	adcq	32(%rsp), %r8           /* a[1]*a[3].lo.. */
-	adcq	24(%rsp), %r11          /* a[2]*a[3].lo.. */
-	adcq	$0, %rax                /* %v174 */
-	movl	$0xffffffff, %r10d      /* 0xffffffff */
-	movq	%r9, %rcx               /* a[0]*a[0].lo.. */
-	subq	%r10, %rcx              /* a[0]*a[0].lo.. */
-	movabsq	$0xffffffff00000000, %r10 /* 0xffffffff00000000 */
-	movq	%r13, %rsi              /* a[0]*a[1].lo.. */
-	sbbq	%r10, %rsi              /* a[0]*a[1].lo.. */
-	movq	%rdx, %r10              /* a[0]*a[2].lo.. */
-	sbbq	$-2, %r10               /* a[0]*a[2].lo.. */
-	movq	%rbx, %rdi              /* a[1]*a[2].lo.. */
-	sbbq	$-1, %rdi               /* a[1]*a[2].lo.. */
-	movq	%r8, %rbp               /* a[1]*a[3].lo.. */
-	sbbq	$-1, %rbp               /* a[1]*a[3].lo.. */
+	movq	$0, %r9                 /* start                return (low + high).reduce_once(P) */
+	addq	%rax, %r10              /* a[0]*a[0].lo.. */
+	adcq	16(%rsp), %r15          /* a[0]*a[1].lo.. */
+	adcq	40(%rsp), %rcx          /* a[0]*a[2].lo.. */
+	adcq	32(%rsp), %rbx          /* a[1]*a[2].lo.. */
+	movq	%r10, %rax              /* a[0]*a[0].lo.. */
+	adcq	24(%rsp), %r8           /* a[1]*a[3].lo.. */
+	adcq	8(%rsp), %r11           /* a[2]*a[3].lo.. */
+	movq	(%rsp), %rdx            /* out */
+	movq	%r8, %rdi               /* a[1]*a[3].lo.. */
+	adcq	$0, %r9                 /* %v174 */
+	movabsq	$0xffffffff00000000, %rsi /* 0xffffffff00000000 */
+	movl	$0xffffffff, %ebp       /* 0xffffffff */
+	subq	%rbp, %rax              /* a[0]*a[0].lo.. */
 	movq	%r11, %r12              /* a[2]*a[3].lo.. */
+	movq	%rbx, %rbp              /* a[1]*a[2].lo.. */
+	movq	%r15, %r13              /* a[0]*a[1].lo.. */
+	sbbq	%rsi, %r13              /* a[0]*a[1].lo.. */
+	movq	%rcx, %rsi              /* a[0]*a[2].lo.. */
+	sbbq	$-2, %rsi               /* a[0]*a[2].lo.. */
+	sbbq	$-1, %rbp               /* a[1]*a[2].lo.. */
+	sbbq	$-1, %rdi               /* a[1]*a[3].lo.. */
 	sbbq	$-1, %r12               /* a[2]*a[3].lo.. */
-	sbbq	$0, %rax
-	movq	(%rsp), %rax            /* out */
-	cmovcq	%r9, %rcx               /* %v185 */
-	cmovcq	%r13, %rsi              /* %v186 */
-	cmovcq	%rdx, %r10              /* %v187 */
-	cmovcq	%rbx, %rdi              /* %v188 */
-	cmovcq	%r8, %rbp               /* %v189 */
-	cmovcq	%r11, %r12              /* %v190 */
-	movq	%rcx, (%rax)            /*                      def sqr(a: element) -> element: */
-	movq	%rsi, 8(%rax)
-	movq	%r10, 16(%rax)
-	movq	%rdi, 24(%rax)
-	movq	%rbp, 32(%rax)
-	movq	%r12, 40(%rax)
+	sbbq	$0, %r9
+	cmovcq	%rcx, %rsi              /* %v187 */
+	cmovcq	%rbx, %rbp              /* %v188 */
+	cmovcq	%r15, %r13              /* %v186 */
+	cmovcq	%r10, %rax              /* %v185 */
+	cmovcq	%r8, %rdi               /* %v189 */
+	movq	%r13, 8(%rdx)           /*                      def sqr(a: element) -> element: */
+	movq	%rax, (%rdx)
+	movq	%rsi, 16(%rdx)
+	movq	%rbp, 24(%rdx)
+	cmovcq	%r11, %r12              /* %v190                return (low + high).reduce_once(P) */
+	movq	%r12, 40(%rdx)          /*                      def sqr(a: element) -> element: */
+	movq	%rdi, 32(%rdx)
 	addq	$48, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */

@@ -90,241 +90,246 @@ SYMBOL(p448_7x64_mul):
 	.cfi_def_cfa_offset 104
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo return reduced(a.value * b.value) */
-	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo */
+	mulxq	40(%rax), %r15, %r10    /* r10=a[0]*b[5].hi r15=a[0]*b[5].lo return reduced(a.value * b.value) */
+	movq	%rdi, 8(%rsp)           /* spill out */
+	mulxq	(%rax), %r9, %r11       /* r11=a[0]*b[0].hi r9=a[0]*b[0].lo */
 	mulxq	16(%rax), %rbx, %rcx    /* rcx=a[0]*b[2].hi rbx=a[0]*b[2].lo */
-	mulxq	24(%rax), %r12, %rbp    /* rbp=a[0]*b[3].hi r12=a[0]*b[3].lo */
 	mulxq	32(%rax), %r14, %r13    /* r13=a[0]*b[4].hi r14=a[0]*b[4].lo */
-	addq	%r10, %r8               /* a[0]*b[1].lo.. */
-	mulxq	40(%rax), %r15, %r10    /* r10=a[0]*b[5].hi r15=a[0]*b[5].lo */
-	adcq	%r9, %rbx               /* a[0]*b[2].lo.. */
-	mulxq	48(%rax), %rdx, %r9     /* r9=a[0]*b[6].hi rdx=a[0]*b[6].lo */
+	mulxq	8(%rax), %rdi, %r8      /* r8=a[0]*b[1].hi rdi=a[0]*b[1].lo */
+	addq	%r11, %rdi              /* a[0]*b[1].lo.. */
+	adcq	%r8, %rbx               /* a[0]*b[2].lo.. */
+	mulxq	24(%rax), %r12, %rbp    /* rbp=a[0]*b[3].hi r12=a[0]*b[3].lo */
 	adcq	%rcx, %r12              /* a[0]*b[3].lo.. */
 	adcq	%rbp, %r14              /* a[0]*b[4].lo.. */
 	adcq	%r13, %r15              /* a[0]*b[5].lo.. */
+	mulxq	48(%rax), %rdx, %r11    /* r11=a[0]*b[6].hi rdx=a[0]*b[6].lo */
 	adcq	%rdx, %r10              /* a[0]*b[6].lo.. */
+	adcq	$0, %r11                /* a[0]*b[6].hi.. */
+	movq	%r9, (%rsp)             /* spill a[0]*b[0].lo */
+	xorl	%r9d, %r9d              /* 0 */
 	movq	8(%rsi), %rdx           /* a[1] */
 	mulxq	(%rax), %rbp, %rcx      /* rcx=a[1]*b[0].hi rbp=a[1]*b[0].lo */
-	movq	%r11, (%rsp)            /* spill a[0]*b[0].lo */
-	mulxq	8(%rax), %r11, %r13     /* r13=a[1]*b[1].hi r11=a[1]*b[1].lo */
-	adcq	$0, %r9                 /* a[0]*b[6].hi.. */
-	movq	%rdi, 8(%rsp)           /* spill out */
-	xorl	%edi, %edi              /* 0 */
-	adcxq	%rbp, %r8               /* a[0]*b[1].lo.. */
-	adcxq	%r11, %rbx              /* a[0]*b[2].lo.. */
+	mulxq	8(%rax), %r8, %r13      /* r13=a[1]*b[1].hi r8=a[1]*b[1].lo */
+	adcxq	%rbp, %rdi              /* a[0]*b[1].lo.. */
+	adcxq	%r8, %rbx               /* a[0]*b[2].lo.. */
 	adoxq	%rcx, %rbx              /* a[0]*b[2].lo.. */
-	mulxq	16(%rax), %rcx, %r11    /* r11=a[1]*b[2].hi rcx=a[1]*b[2].lo */
+	mulxq	16(%rax), %rcx, %r8     /* r8=a[1]*b[2].hi rcx=a[1]*b[2].lo */
 	adcxq	%rcx, %r12              /* a[0]*b[3].lo.. */
 	adoxq	%r13, %r12              /* a[0]*b[3].lo.. */
 	mulxq	24(%rax), %rbp, %rcx    /* rcx=a[1]*b[3].hi rbp=a[1]*b[3].lo */
 	adcxq	%rbp, %r14              /* a[0]*b[4].lo.. */
-	adoxq	%r11, %r14              /* a[0]*b[4].lo.. */
-	mulxq	32(%rax), %rbp, %r11    /* r11=a[1]*b[4].hi rbp=a[1]*b[4].lo */
-	adcxq	%rbp, %r15              /* a[0]*b[5].lo.. */
-	adoxq	%rcx, %r15              /* a[0]*b[5].lo.. */
-	mulxq	40(%rax), %rbp, %rcx    /* rcx=a[1]*b[5].hi rbp=a[1]*b[5].lo */
-	adcxq	%rbp, %r10              /* a[0]*b[6].lo.. */
-	adoxq	%r11, %r10              /* a[0]*b[6].lo.. */
-	mulxq	48(%rax), %rdx, %r11    /* r11=a[1]*b[6].hi rdx=a[1]*b[6].lo */
-	adcxq	%rdx, %r9               /* a[0]*b[6].hi.. */
-	movq	16(%rsi), %rdx          /* a[2] */
-	adoxq	%rcx, %r9               /* a[0]*b[6].hi.. */
-	adcxq	%rdi, %r11              /* a[1]*b[6].hi.. */
-	mulxq	(%rax), %rbp, %rcx      /* rcx=a[2]*b[0].hi rbp=a[2]*b[0].lo */
-	adoxq	%rdi, %r11              /* a[1]*b[6].hi.. */
-	xorl	%edi, %edi              /* 0 */
-	adcxq	%rbp, %rbx              /* a[0]*b[2].lo.. */
-	mulxq	8(%rax), %r13, %rbp     /* rbp=a[2]*b[1].hi r13=a[2]*b[1].lo */
-	adcxq	%r13, %r12              /* a[0]*b[3].lo.. */
-	adoxq	%rcx, %r12              /* a[0]*b[3].lo.. */
-	mulxq	16(%rax), %r13, %rcx    /* rcx=a[2]*b[2].hi r13=a[2]*b[2].lo */
-	adcxq	%r13, %r14              /* a[0]*b[4].lo.. */
-	adoxq	%rbp, %r14              /* a[0]*b[4].lo.. */
-	mulxq	24(%rax), %r13, %rbp    /* rbp=a[2]*b[3].hi r13=a[2]*b[3].lo */
+	mulxq	32(%rax), %r13, %rbp    /* rbp=a[1]*b[4].hi r13=a[1]*b[4].lo */
 	adcxq	%r13, %r15              /* a[0]*b[5].lo.. */
+	adoxq	%r8, %r14               /* a[0]*b[4].lo.. */
 	adoxq	%rcx, %r15              /* a[0]*b[5].lo.. */
-	mulxq	32(%rax), %r13, %rcx    /* rcx=a[2]*b[4].hi r13=a[2]*b[4].lo */
+	mulxq	40(%rax), %r13, %r8     /* r8=a[1]*b[5].hi r13=a[1]*b[5].lo */
+	movq	%r9, 16(%rsp)           /* spill 0 */
 	adcxq	%r13, %r10              /* a[0]*b[6].lo.. */
 	adoxq	%rbp, %r10              /* a[0]*b[6].lo.. */
-	mulxq	40(%rax), %r13, %rbp    /* rbp=a[2]*b[5].hi r13=a[2]*b[5].lo */
-	adcxq	%r13, %r9               /* a[0]*b[6].hi.. */
-	adoxq	%rcx, %r9               /* a[0]*b[6].hi.. */
-	mulxq	48(%rax), %rdx, %rcx    /* rcx=a[2]*b[6].hi rdx=a[2]*b[6].lo */
-	adcxq	%rdx, %r11              /* a[1]*b[6].hi.. */
-	movq	24(%rsi), %rdx          /* a[3] */
-	adoxq	%rbp, %r11              /* a[1]*b[6].hi.. */
-	adcxq	%rdi, %rcx              /* a[2]*b[6].hi.. */
-	adoxq	%rdi, %rcx              /* a[2]*b[6].hi.. */
-	mulxq	(%rax), %rbp, %rdi      /* rdi=a[3]*b[0].hi rbp=a[3]*b[0].lo */
+	movq	%r11, 24(%rsp)          /* spill a[0]*b[6].hi.. */
+	mulxq	48(%rax), %rdx, %rcx    /* rcx=a[1]*b[6].hi rdx=a[1]*b[6].lo */
+	adcxq	24(%rsp), %rdx          /* a[0]*b[6].hi.. */
+	movq	%rdi, 24(%rsp)          /* spill a[0]*b[1].lo.. */
+	movq	%rdx, %r11              /* a[0]*b[6].hi.. */
+	adcxq	16(%rsp), %rcx          /* a[1]*b[6].hi.. */
+	movq	16(%rsi), %rdx          /* a[2] */
+	mulxq	(%rax), %rdi, %r9       /* r9=a[2]*b[0].hi rdi=a[2]*b[0].lo */
+	adoxq	%r8, %r11               /* a[0]*b[6].hi.. */
+	adoxq	16(%rsp), %rcx          /* a[1]*b[6].hi.. */
+	mulxq	16(%rax), %rbp, %r8     /* r8=a[2]*b[2].hi rbp=a[2]*b[2].lo */
 	xorl	%r13d, %r13d            /* 0 */
-	adcxq	%rbp, %r12              /* a[0]*b[3].lo.. */
-	movq	%r12, 16(%rsp)          /* spill a[0]*b[3].lo.. */
-	mulxq	8(%rax), %r12, %rbp     /* rbp=a[3]*b[1].hi r12=a[3]*b[1].lo */
-	adcxq	%r12, %r14              /* a[0]*b[4].lo.. */
+	adcxq	%rdi, %rbx              /* a[0]*b[2].lo.. */
+	movq	%rbx, 16(%rsp)          /* spill a[0]*b[2].lo.. */
+	mulxq	8(%rax), %rbx, %rdi     /* rdi=a[2]*b[1].hi rbx=a[2]*b[1].lo */
+	adcxq	%rbx, %r12              /* a[0]*b[3].lo.. */
+	adoxq	%r9, %r12               /* a[0]*b[3].lo.. */
+	adcxq	%rbp, %r14              /* a[0]*b[4].lo.. */
 	adoxq	%rdi, %r14              /* a[0]*b[4].lo.. */
-	mulxq	16(%rax), %r12, %rdi    /* rdi=a[3]*b[2].hi r12=a[3]*b[2].lo */
-	adcxq	%r12, %r15              /* a[0]*b[5].lo.. */
-	adoxq	%rbp, %r15              /* a[0]*b[5].lo.. */
-	mulxq	24(%rax), %r12, %rbp    /* rbp=a[3]*b[3].hi r12=a[3]*b[3].lo */
-	adcxq	%r12, %r10              /* a[0]*b[6].lo.. */
-	adoxq	%rdi, %r10              /* a[0]*b[6].lo.. */
-	mulxq	32(%rax), %r12, %rdi    /* rdi=a[3]*b[4].hi r12=a[3]*b[4].lo */
-	adcxq	%r12, %r9               /* a[0]*b[6].hi.. */
-	adoxq	%rbp, %r9               /* a[0]*b[6].hi.. */
-	mulxq	40(%rax), %r12, %rbp    /* rbp=a[3]*b[5].hi r12=a[3]*b[5].lo */
-	adcxq	%r12, %r11              /* a[1]*b[6].hi.. */
-	adoxq	%rdi, %r11              /* a[1]*b[6].hi.. */
-	mulxq	48(%rax), %rdx, %rdi    /* rdi=a[3]*b[6].hi rdx=a[3]*b[6].lo */
-	adcxq	%rdx, %rcx              /* a[2]*b[6].hi.. */
-	movq	32(%rsi), %rdx          /* a[4] */
-	adoxq	%rbp, %rcx              /* a[2]*b[6].hi.. */
-	adcxq	%r13, %rdi              /* a[3]*b[6].hi.. */
-	adoxq	%r13, %rdi              /* a[3]*b[6].hi.. */
+	mulxq	24(%rax), %rdi, %r9     /* r9=a[2]*b[3].hi rdi=a[2]*b[3].lo */
+	adcxq	%rdi, %r15              /* a[0]*b[5].lo.. */
+	mulxq	32(%rax), %rdi, %rbx    /* rbx=a[2]*b[4].hi rdi=a[2]*b[4].lo */
+	adcxq	%rdi, %r10              /* a[0]*b[6].lo.. */
+	mulxq	48(%rax), %rbp, %rdi    /* rdi=a[2]*b[6].hi rbp=a[2]*b[6].lo */
+	adoxq	%r8, %r15               /* a[0]*b[5].lo.. */
+	mulxq	40(%rax), %rdx, %r8     /* r8=a[2]*b[5].hi rdx=a[2]*b[5].lo */
+	adcxq	%rdx, %r11              /* a[0]*b[6].hi.. */
+	adcxq	%rbp, %rcx              /* a[1]*b[6].hi.. */
+	adcxq	%r13, %rdi              /* a[2]*b[6].hi.. */
+	adoxq	%r9, %r10               /* a[0]*b[6].lo.. */
+	adoxq	%rbx, %r11              /* a[0]*b[6].hi.. */
+	adoxq	%r8, %rcx               /* a[1]*b[6].hi.. */
+	movq	24(%rsi), %rdx          /* a[3] */
+	adoxq	%r13, %rdi              /* a[2]*b[6].hi.. */
 	xorl	%ebp, %ebp              /* 0 */
-	mulxq	(%rax), %r13, %r12      /* r12=a[4]*b[0].hi r13=a[4]*b[0].lo */
+	mulxq	8(%rax), %r13, %r8      /* r8=a[3]*b[1].hi r13=a[3]*b[1].lo */
+	mulxq	(%rax), %rbx, %r9       /* r9=a[3]*b[0].hi rbx=a[3]*b[0].lo */
+	adcxq	%rbx, %r12              /* a[0]*b[3].lo.. */
 	adcxq	%r13, %r14              /* a[0]*b[4].lo.. */
-	movq	%r14, 24(%rsp)          /* spill a[0]*b[4].lo.. */
-	mulxq	8(%rax), %r14, %r13     /* r13=a[4]*b[1].hi r14=a[4]*b[1].lo */
-	adcxq	%r14, %r15              /* a[0]*b[5].lo.. */
-	adoxq	%r12, %r15              /* a[0]*b[5].lo.. */
-	mulxq	16(%rax), %r14, %r12    /* r12=a[4]*b[2].hi r14=a[4]*b[2].lo */
-	adcxq	%r14, %r10              /* a[0]*b[6].lo.. */
-	adoxq	%r13, %r10              /* a[0]*b[6].lo.. */
-	mulxq	24(%rax), %r14, %r13    /* r13=a[4]*b[3].hi r14=a[4]*b[3].lo */
-	adcxq	%r14, %r9               /* a[0]*b[6].hi.. */
-	adoxq	%r12, %r9               /* a[0]*b[6].hi.. */
-	mulxq	32(%rax), %r14, %r12    /* r12=a[4]*b[4].hi r14=a[4]*b[4].lo */
-	adcxq	%r14, %r11              /* a[1]*b[6].hi.. */
-	adoxq	%r13, %r11              /* a[1]*b[6].hi.. */
-	mulxq	40(%rax), %r14, %r13    /* r13=a[4]*b[5].hi r14=a[4]*b[5].lo */
-	adcxq	%r14, %rcx              /* a[2]*b[6].hi.. */
-	adoxq	%r12, %rcx              /* a[2]*b[6].hi.. */
-	mulxq	48(%rax), %rdx, %r12    /* r12=a[4]*b[6].hi rdx=a[4]*b[6].lo */
-	adcxq	%rdx, %rdi              /* a[3]*b[6].hi.. */
+	mulxq	16(%rax), %r13, %rbx    /* rbx=a[3]*b[2].hi r13=a[3]*b[2].lo */
+	adcxq	%r13, %r15              /* a[0]*b[5].lo.. */
+	adoxq	%r9, %r14               /* a[0]*b[4].lo.. */
+	adoxq	%r8, %r15               /* a[0]*b[5].lo.. */
+	mulxq	24(%rax), %r13, %r9     /* r9=a[3]*b[3].hi r13=a[3]*b[3].lo */
+	adcxq	%r13, %r10              /* a[0]*b[6].lo.. */
+	mulxq	32(%rax), %r13, %r8     /* r8=a[3]*b[4].hi r13=a[3]*b[4].lo */
+	adoxq	%rbx, %r10              /* a[0]*b[6].lo.. */
+	adcxq	%r13, %r11              /* a[0]*b[6].hi.. */
+	mulxq	40(%rax), %r13, %rbx    /* rbx=a[3]*b[5].hi r13=a[3]*b[5].lo */
+	adcxq	%r13, %rcx              /* a[1]*b[6].hi.. */
+	mulxq	48(%rax), %rdx, %r13    /* r13=a[3]*b[6].hi rdx=a[3]*b[6].lo */
+	adcxq	%rdx, %rdi              /* a[2]*b[6].hi.. */
+	adcxq	%rbp, %r13              /* a[3]*b[6].hi.. */
+	adoxq	%r9, %r11               /* a[0]*b[6].hi.. */
+	adoxq	%r8, %rcx               /* a[1]*b[6].hi.. */
+	movq	32(%rsi), %rdx          /* a[4] */
+	adoxq	%rbx, %rdi              /* a[2]*b[6].hi.. */
+	adoxq	%rbp, %r13              /* a[3]*b[6].hi.. */
+	mulxq	(%rax), %r9, %r8        /* r8=a[4]*b[0].hi r9=a[4]*b[0].lo */
+	xorl	%ebx, %ebx              /* 0 */
+	adcxq	%r9, %r14               /* a[0]*b[4].lo.. */
+	mulxq	8(%rax), %r9, %rbp      /* rbp=a[4]*b[1].hi r9=a[4]*b[1].lo */
+	adcxq	%r9, %r15               /* a[0]*b[5].lo.. */
+	adoxq	%r8, %r15               /* a[0]*b[5].lo.. */
+	mulxq	16(%rax), %r9, %r8      /* r8=a[4]*b[2].hi r9=a[4]*b[2].lo */
+	adcxq	%r9, %r10               /* a[0]*b[6].lo.. */
+	adoxq	%rbp, %r10              /* a[0]*b[6].lo.. */
+	mulxq	24(%rax), %r9, %rbp     /* rbp=a[4]*b[3].hi r9=a[4]*b[3].lo */
+	adcxq	%r9, %r11               /* a[0]*b[6].hi.. */
+	adoxq	%r8, %r11               /* a[0]*b[6].hi.. */
+	mulxq	32(%rax), %r9, %r8      /* r8=a[4]*b[4].hi r9=a[4]*b[4].lo */
+	adcxq	%r9, %rcx               /* a[1]*b[6].hi.. */
+	adoxq	%rbp, %rcx              /* a[1]*b[6].hi.. */
+	mulxq	40(%rax), %r9, %rbp     /* rbp=a[4]*b[5].hi r9=a[4]*b[5].lo */
+	adcxq	%r9, %rdi               /* a[2]*b[6].hi.. */
+	adoxq	%r8, %rdi               /* a[2]*b[6].hi.. */
+	mulxq	48(%rax), %rdx, %r8     /* r8=a[4]*b[6].hi rdx=a[4]*b[6].lo */
+	adcxq	%rdx, %r13              /* a[3]*b[6].hi.. */
+	adcxq	%rbx, %r8               /* a[4]*b[6].hi.. */
+	adoxq	%rbp, %r13              /* a[3]*b[6].hi.. */
 	movq	40(%rsi), %rdx          /* a[5] */
-	adoxq	%r13, %rdi              /* a[3]*b[6].hi.. */
-	adcxq	%rbp, %r12              /* a[4]*b[6].hi.. */
-	adoxq	%rbp, %r12              /* a[4]*b[6].hi.. */
-	xorl	%ebp, %ebp              /* 0 */
-	mulxq	(%rax), %r14, %r13      /* r13=a[5]*b[0].hi r14=a[5]*b[0].lo */
-	adcxq	%r14, %r15              /* a[0]*b[5].lo.. */
+	mulxq	(%rax), %r9, %rbp       /* rbp=a[5]*b[0].hi r9=a[5]*b[0].lo */
+	adoxq	%rbx, %r8               /* a[4]*b[6].hi.. */
+	xorl	%ebx, %ebx              /* 0 */
+	adcxq	%r9, %r15               /* a[0]*b[5].lo.. */
 	movq	%r15, 32(%rsp)          /* spill a[0]*b[5].lo.. */
-	mulxq	8(%rax), %r15, %r14     /* r14=a[5]*b[1].hi r15=a[5]*b[1].lo */
+	mulxq	8(%rax), %r15, %r9      /* r9=a[5]*b[1].hi r15=a[5]*b[1].lo */
 	adcxq	%r15, %r10              /* a[0]*b[6].lo.. */
-	adoxq	%r13, %r10              /* a[0]*b[6].lo.. */
-	mulxq	16(%rax), %r15, %r13    /* r13=a[5]*b[2].hi r15=a[5]*b[2].lo */
-	adcxq	%r15, %r9               /* a[0]*b[6].hi.. */
-	adoxq	%r14, %r9               /* a[0]*b[6].hi.. */
-	mulxq	24(%rax), %r15, %r14    /* r14=a[5]*b[3].hi r15=a[5]*b[3].lo */
-	adcxq	%r15, %r11              /* a[1]*b[6].hi.. */
-	adoxq	%r13, %r11              /* a[1]*b[6].hi.. */
-	mulxq	32(%rax), %r15, %r13    /* r13=a[5]*b[4].hi r15=a[5]*b[4].lo */
-	adcxq	%r15, %rcx              /* a[2]*b[6].hi.. */
-	adoxq	%r14, %rcx              /* a[2]*b[6].hi.. */
-	mulxq	40(%rax), %r15, %r14    /* r14=a[5]*b[5].hi r15=a[5]*b[5].lo */
-	adcxq	%r15, %rdi              /* a[3]*b[6].hi.. */
-	adoxq	%r13, %rdi              /* a[3]*b[6].hi.. */
-	mulxq	48(%rax), %rdx, %r13    /* r13=a[5]*b[6].hi rdx=a[5]*b[6].lo */
-	adcxq	%rdx, %r12              /* a[4]*b[6].hi.. */
+	adoxq	%rbp, %r10              /* a[0]*b[6].lo.. */
+	mulxq	16(%rax), %r15, %rbp    /* rbp=a[5]*b[2].hi r15=a[5]*b[2].lo */
+	adcxq	%r15, %r11              /* a[0]*b[6].hi.. */
+	adoxq	%r9, %r11               /* a[0]*b[6].hi.. */
+	mulxq	24(%rax), %r15, %r9     /* r9=a[5]*b[3].hi r15=a[5]*b[3].lo */
+	adcxq	%r15, %rcx              /* a[1]*b[6].hi.. */
+	adoxq	%rbp, %rcx              /* a[1]*b[6].hi.. */
+	mulxq	32(%rax), %r15, %rbp    /* rbp=a[5]*b[4].hi r15=a[5]*b[4].lo */
+	adcxq	%r15, %rdi              /* a[2]*b[6].hi.. */
+	adoxq	%r9, %rdi               /* a[2]*b[6].hi.. */
+	mulxq	40(%rax), %r15, %r9     /* r9=a[5]*b[5].hi r15=a[5]*b[5].lo */
+	adcxq	%r15, %r13              /* a[3]*b[6].hi.. */
+	mulxq	48(%rax), %rdx, %r15    /* r15=a[5]*b[6].hi rdx=a[5]*b[6].lo */
+	adcxq	%rdx, %r8               /* a[4]*b[6].hi.. */
+	adcxq	%rbx, %r15              /* a[5]*b[6].hi.. */
 	movq	48(%rsi), %rdx          /* a[6] */
-	adoxq	%r14, %r12              /* a[4]*b[6].hi.. */
-	adcxq	%rbp, %r13              /* a[5]*b[6].hi.. */
-	adoxq	%rbp, %r13              /* a[5]*b[6].hi.. */
-	xorl	%ebp, %ebp              /* 0 */
-	mulxq	(%rax), %r15, %r14      /* r14=a[6]*b[0].hi r15=a[6]*b[0].lo */
-	adcxq	%r15, %r10              /* a[0]*b[6].lo.. */
-	mulxq	8(%rax), %r15, %rsi     /* rsi=a[6]*b[1].hi r15=a[6]*b[1].lo */
-	adcxq	%r15, %r9               /* a[0]*b[6].hi.. */
-	adoxq	%r14, %r9               /* a[0]*b[6].hi.. */
-	mulxq	16(%rax), %r15, %r14    /* r14=a[6]*b[2].hi r15=a[6]*b[2].lo */
-	adcxq	%r15, %r11              /* a[1]*b[6].hi.. */
-	adoxq	%rsi, %r11              /* a[1]*b[6].hi.. */
-	mulxq	24(%rax), %r15, %rsi    /* rsi=a[6]*b[3].hi r15=a[6]*b[3].lo */
-	adcxq	%r15, %rcx              /* a[2]*b[6].hi.. */
-	adoxq	%r14, %rcx              /* a[2]*b[6].hi.. */
-	mulxq	32(%rax), %r15, %r14    /* r14=a[6]*b[4].hi r15=a[6]*b[4].lo */
-	adcxq	%r15, %rdi              /* a[3]*b[6].hi.. */
-	adoxq	%rsi, %rdi              /* a[3]*b[6].hi.. */
-	mulxq	40(%rax), %r15, %rsi    /* rsi=a[6]*b[5].hi r15=a[6]*b[5].lo */
-	adcxq	%r15, %r12              /* a[4]*b[6].hi.. */
-	adoxq	%r14, %r12              /* a[4]*b[6].hi.. */
-	mulxq	48(%rax), %r14, %rdx    /* rdx=a[6]*b[6].hi r14=a[6]*b[6].lo */
-	movq	(%rsp), %rax            /* a[0]*b[0].lo */
-	adcxq	%r14, %r13              /* a[5]*b[6].hi.. */
-	movq	16(%rsp), %r14          /* a[0]*b[3].lo.. */
-	movq	24(%rsp), %r15          /* a[0]*b[4].lo.. */
-	adoxq	%rsi, %r13              /* a[5]*b[6].hi.. */
-	adcxq	%rbp, %rdx              /* a[6]*b[6].hi.. */
-	adoxq	%rbp, %rdx              /* a[6]*b[6].hi.. */
-	addq	%r9, %rax               /* a[0]*b[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcq	%r11, %r8               /* a[0]*b[1].lo.. */
-	adcq	%rcx, %rbx              /* a[0]*b[2].lo.. */
-	movl	$32, %esi               /* 0x20 */
-	shrxq	%rsi, %rdx, %rbp        /* (a[6]*b[6].hi..).high upper = high.split(224)[1] */
-	adcq	%rdi, %r14              /* a[0]*b[3].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcq	%r12, %r15              /* a[0]*b[4].lo.. */
-	adcq	%r13, 32(%rsp)
-	adcq	%rdx, %r10              /* a[0]*b[6].lo.. */
-	movq	%r10, (%rsp)            /* spill a[0]*b[6].lo.. */
-	movq	$0, %r10                /* start */
-	adcq	$0, %r10                /* carry */
-	movq	%rdx, 16(%rsp)          /* spill a[6]*b[6].hi.. */
-	shldq	$32, %r13, %rdx         /* (a[5]*b[6].hi..).high upper = high.split(224)[1] */
-	movq	%r13, 24(%rsp)          /* spill a[5]*b[6].hi.. */
-	shldq	$32, %r12, %r13         /* (a[4]*b[6].hi..).high */
-	movq	%r12, 40(%rsp)          /* spill a[4]*b[6].hi.. */
-	shldq	$32, %rdi, %r12         /* (a[3]*b[6].hi..).high */
-	shlxq	%rsi, %r9, %rsi         /* a[0]*b[6].hi..<<     return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	addq	%rsi, %rbp              /* (a[6]*b[6].hi..).high.. */
-	shrdq	$32, %r11, %r9          /* (a[0]*b[6].hi..).high */
-	shrdq	$32, %rcx, %r11         /* (a[1]*b[6].hi..).high */
-	shrdq	$32, %rdi, %rcx         /* (a[2]*b[6].hi..).high */
-	addq	%r12, %rax              /* a[0]*b[0].lo.. */
-	adcq	%r13, %r8               /* a[0]*b[1].lo.. */
-	adcq	%rdx, %rbx              /* a[0]*b[2].lo.. */
-	adcq	%rbp, %r14              /* a[0]*b[3].lo.. */
-	adcq	%r9, %r15               /* a[0]*b[4].lo.. */
-	adcq	32(%rsp), %r11          /* a[0]*b[5].lo.. */
-	adcq	(%rsp), %rcx            /* a[0]*b[6].lo.. */
-	adcq	$0, %r10                /* %v245 */
-	movabsq	$0xffffffff00000000, %r9 /* 0xffffffff00000000 */
-	andq	%r9, %rdi               /* (a[3]*b[6].hi..).low */
-	addq	%rdi, %r14              /* a[0]*b[3].lo.. */
-	adcq	40(%rsp), %r15          /* a[0]*b[4].lo.. */
-	adcq	24(%rsp), %r11          /* a[0]*b[5].lo.. */
-	adcq	16(%rsp), %rcx          /* a[0]*b[6].lo.. */
-	adcq	$0, %r10                /* %v252 */
-	addq	$1, %r10                /* %v253                q = q + 1 */
-	movl	$32, %r9d               /* 0x20 */
-	shlxq	%r9, %r10, %r9          /* %v254                more, carry = (rest + (q + (q << 224))).split(448) */
-	addq	%r10, %rax              /* a[0]*b[0].lo.. */
-	adcq	$0, %r8                 /* a[0]*b[1].lo.. */
-	adcq	$0, %rbx                /* a[0]*b[2].lo.. */
-	movq	$0, %r10                /* start                return more - pick(carry, 0, EXCESS) */
-	adcq	%r9, %r14               /* a[0]*b[3].lo..       more, carry = (rest + (q + (q << 224))).split(448) */
-	adcq	$0, %r15                /* a[0]*b[4].lo.. */
-	adcq	$0, %r11                /* a[0]*b[5].lo.. */
-	adcq	$0, %rcx                /* a[0]*b[6].lo.. */
-	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
-	sbbq	%r9, %r9                /* %v262 */
-	adcq	$0, %r10                /* %v263 */
-	movabsq	$0x100000000, %rdx      /* 0x100000000 */
-	andq	%rdx, %r9               /* %v265 */
-	subq	%r10, %rax              /* a[0]*b[0].lo.. */
-	movq	8(%rsp), %r10           /* out */
-	sbbq	$0, %r8                 /* a[0]*b[1].lo.. */
-	movq	%rax, (%r10)            /*                      def mul(a: loose, b: loose) -> canonical: */
-	sbbq	$0, %rbx                /* a[0]*b[2].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%r8, 8(%r10)            /*                      def mul(a: loose, b: loose) -> canonical: */
-	sbbq	%r9, %r14               /* a[0]*b[3].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%rbx, 16(%r10)          /*                      def mul(a: loose, b: loose) -> canonical: */
-	sbbq	$0, %r15                /* a[0]*b[4].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%r14, 24(%r10)          /*                      def mul(a: loose, b: loose) -> canonical: */
-	sbbq	$0, %r11                /* a[0]*b[5].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%r15, 32(%r10)          /*                      def mul(a: loose, b: loose) -> canonical: */
-	sbbq	$0, %rcx                /* a[0]*b[6].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%r11, 40(%r10)          /*                      def mul(a: loose, b: loose) -> canonical: */
-	movq	%rcx, 48(%r10)
+	adoxq	%rbp, %r13              /* a[3]*b[6].hi.. */
+	mulxq	(%rax), %rbp, %rsi      /* rsi=a[6]*b[0].hi rbp=a[6]*b[0].lo */
+	adoxq	%r9, %r8                /* a[4]*b[6].hi.. */
+	adoxq	%rbx, %r15              /* a[5]*b[6].hi.. */
+	xorl	%r9d, %r9d              /* 0 */
+	adcxq	%rbp, %r10              /* a[0]*b[6].lo.. */
+	mulxq	8(%rax), %rbp, %rbx     /* rbx=a[6]*b[1].hi rbp=a[6]*b[1].lo */
+	adcxq	%rbp, %r11              /* a[0]*b[6].hi.. */
+	adoxq	%rsi, %r11              /* a[0]*b[6].hi.. */
+	mulxq	16(%rax), %rbp, %rsi    /* rsi=a[6]*b[2].hi rbp=a[6]*b[2].lo */
+	adcxq	%rbp, %rcx              /* a[1]*b[6].hi.. */
+	adoxq	%rbx, %rcx              /* a[1]*b[6].hi.. */
+	mulxq	24(%rax), %rbp, %rbx    /* rbx=a[6]*b[3].hi rbp=a[6]*b[3].lo */
+	adcxq	%rbp, %rdi              /* a[2]*b[6].hi.. */
+	adoxq	%rsi, %rdi              /* a[2]*b[6].hi.. */
+	movq	%r10, 40(%rsp)          /* spill a[0]*b[6].lo.. */
+	mulxq	32(%rax), %rsi, %r10    /* r10=a[6]*b[4].hi rsi=a[6]*b[4].lo */
+	adcxq	%rsi, %r13              /* a[3]*b[6].hi.. */
+	adoxq	%rbx, %r13              /* a[3]*b[6].hi.. */
+	movq	24(%rsp), %rsi          /* a[0]*b[1].lo.. */
+	mulxq	48(%rax), %rbp, %rbx    /* rbx=a[6]*b[6].hi rbp=a[6]*b[6].lo */
+	mulxq	40(%rax), %rdx, %rax    /* rax=a[6]*b[5].hi rdx=a[6]*b[5].lo */
+	adcxq	%rdx, %r8               /* a[4]*b[6].hi.. */
+	movq	(%rsp), %rdx            /* a[0]*b[0].lo */
+	adcxq	%rbp, %r15              /* a[5]*b[6].hi.. */
+	adoxq	%r10, %r8               /* a[4]*b[6].hi.. */
+	movq	16(%rsp), %r10          /* a[0]*b[2].lo.. */
+	movq	32(%rsp), %rbp          /* a[0]*b[5].lo.. */
+	adoxq	%rax, %r15              /* a[5]*b[6].hi.. */
+	adcxq	%r9, %rbx               /* a[6]*b[6].hi.. */
+	adoxq	%r9, %rbx               /* a[6]*b[6].hi.. */
+	addq	%r11, %rdx              /* a[0]*b[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	movl	$32, %eax               /* 0x20 */
+	adcq	%rcx, %rsi              /* a[0]*b[1].lo.. */
+	movq	%r15, 24(%rsp)          /* spill a[5]*b[6].hi.. */
+	movq	%r8, 32(%rsp)           /* spill a[4]*b[6].hi.. */
+	adcq	%rdi, %r10              /* a[0]*b[2].lo.. */
+	shrxq	%rax, %rbx, %r9         /* (a[6]*b[6].hi..).high upper = high.split(224)[1] */
+	adcq	%r13, %r12              /* a[0]*b[3].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	movq	%rbx, 16(%rsp)          /* spill a[6]*b[6].hi.. */
+	adcq	%r8, %r14               /* a[0]*b[4].lo.. */
+	adcq	%r15, %rbp              /* a[0]*b[5].lo.. */
+	movq	%rbp, (%rsp)            /* spill a[0]*b[5].lo.. */
+	movq	$0, %rbp                /* start */
+	adcq	%rbx, 40(%rsp)
+	adcq	$0, %rbp                /* carry */
+	shlxq	%rax, %r11, %rax        /* a[0]*b[6].hi..<< */
+	shrdq	$32, %rcx, %r11         /* (a[0]*b[6].hi..).high */
+	shrdq	$32, %rdi, %rcx         /* (a[1]*b[6].hi..).high */
+	shldq	$32, %r15, %rbx         /* (a[5]*b[6].hi..).high upper = high.split(224)[1] */
+	shldq	$32, %r8, %r15          /* (a[4]*b[6].hi..).high */
+	shrdq	$32, %r13, %rdi         /* (a[2]*b[6].hi..).high return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	addq	%rax, %r9               /* (a[6]*b[6].hi..).high.. */
+	shldq	$32, %r13, %r8          /* (a[3]*b[6].hi..).high upper = high.split(224)[1] */
+	addq	%r8, %rdx               /* a[0]*b[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcq	%r15, %rsi              /* a[0]*b[1].lo.. */
+	adcq	%rbx, %r10              /* a[0]*b[2].lo.. */
+	adcq	%r9, %r12               /* a[0]*b[3].lo.. */
+	adcq	%r11, %r14              /* a[0]*b[4].lo.. */
+	adcq	(%rsp), %rcx            /* a[0]*b[5].lo.. */
+	adcq	40(%rsp), %rdi          /* a[0]*b[6].lo.. */
+	adcq	$0, %rbp                /* %v245 */
+	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
+	andq	%rax, %r13              /* (a[3]*b[6].hi..).low */
+	addq	%r13, %r12              /* a[0]*b[3].lo.. */
+	adcq	32(%rsp), %r14          /* a[0]*b[4].lo.. */
+	adcq	24(%rsp), %rcx          /* a[0]*b[5].lo.. */
+	adcq	16(%rsp), %rdi          /* a[0]*b[6].lo.. */
+	adcq	$0, %rbp                /* %v252 */
+	addq	$1, %rbp                /* %v253                q = q + 1 */
+	addq	%rbp, %rdx              /* a[0]*b[0].lo..       more, carry = (rest + (q + (q << 224))).split(448) */
+	adcq	$0, %rsi                /* a[0]*b[1].lo.. */
+	adcq	$0, %r10                /* a[0]*b[2].lo.. */
+	movl	$32, %eax               /* 0x20 */
+	shlxq	%rax, %rbp, %rax        /* %v254 */
+	adcq	%rax, %r12              /* a[0]*b[3].lo.. */
+	adcq	$0, %r14                /* a[0]*b[4].lo.. */
+	adcq	$0, %rcx                /* a[0]*b[5].lo.. */
+	adcq	$0, %rdi                /* a[0]*b[6].lo.. */
+	movq	$0, %r11                /* start                return more - pick(carry, 0, EXCESS) */
+	cmc
+	sbbq	%rax, %rax              /* %v262 */
+	movabsq	$0x100000000, %r8       /* 0x100000000 */
+	movq	8(%rsp), %r9            /* out */
+	adcq	$0, %r11                /* %v263 */
+	andq	%r8, %rax               /* %v265 */
+	subq	%r11, %rdx              /* a[0]*b[0].lo.. */
+	sbbq	$0, %rsi                /* a[0]*b[1].lo.. */
+	sbbq	$0, %r10                /* a[0]*b[2].lo.. */
+	sbbq	%rax, %r12              /* a[0]*b[3].lo.. */
+	sbbq	$0, %r14                /* a[0]*b[4].lo.. */
+	movq	%r12, 24(%r9)           /*                      def mul(a: loose, b: loose) -> canonical: */
+	sbbq	$0, %rcx                /* a[0]*b[5].lo..       return more - pick(carry, 0, EXCESS) */
+	sbbq	$0, %rdi                /* a[0]*b[6].lo.. */
+	movq	%rcx, 40(%r9)           /*                      def mul(a: loose, b: loose) -> canonical: */
+	movq	%rsi, 8(%r9)
+	movq	%rdx, (%r9)
+	movq	%rdi, 48(%r9)
+	movq	%r14, 32(%r9)
+	movq	%r10, 16(%r9)
 	addq	$48, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -358,8 +363,8 @@ SYMBOL(p448_7x64_mul):
  * out     out: limbs below 2^64, the value below p
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
- * saves   rbx rbp r12 r13 r14
- * stack   104 bytes
+ * saves   rbx rbp r12 r13 r14 r15
+ * stack   88 bytes
  * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p448_7x64_sqr)
@@ -384,205 +389,203 @@ SYMBOL(p448_7x64_sqr):
 	pushq	%r14                    /* save */
 	.cfi_def_cfa_offset 48
 	.cfi_offset %r14, -48
-	subq	$64, %rsp               /* slots */
-	.cfi_def_cfa_offset 112
-	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	32(%rsi), %r10, %rax    /* rax=a[2]*a[4].hi r10=a[2]*a[4].lo return reduced(x * x) */
-	mulxq	24(%rsi), %r9, %r11     /* r11=a[2]*a[3].hi r9=a[2]*a[3].lo */
+	pushq	%r15                    /* save */
+	.cfi_def_cfa_offset 56
+	.cfi_offset %r15, -56
+	subq	$40, %rsp               /* slots */
+	.cfi_def_cfa_offset 96
 	movq	24(%rsi), %rdx          /* a[3] */
-	mulxq	32(%rsi), %rcx, %r8     /* r8=a[3]*a[4].hi rcx=a[3]*a[4].lo */
-	addq	%r11, %r10              /* a[2]*a[4].lo.. */
-	mulxq	8(%rsi), %rbx, %r11     /* r11=a[1]*a[3].hi rbx=a[1]*a[3].lo */
-	movq	40(%rsi), %rdx          /* a[5] */
-	adcq	%rcx, %rax              /* a[2]*a[4].hi.. */
-	mulxq	8(%rsi), %rbp, %rcx     /* rcx=a[1]*a[5].hi rbp=a[1]*a[5].lo */
-	mulxq	24(%rsi), %r13, %r12    /* r12=a[3]*a[5].hi r13=a[3]*a[5].lo */
-	movq	8(%rsi), %rdx           /* a[1] */
-	adcq	$0, %r8                 /* a[3]*a[4].hi.. */
-	addq	%r11, %r9               /* a[2]*a[3].lo.. */
-	adcq	%rbp, %r10              /* a[2]*a[4].lo.. */
-	mulxq	16(%rsi), %rbp, %r11    /* r11=a[1]*a[2].hi rbp=a[1]*a[2].lo */
 	movq	%rdi, (%rsp)            /* spill out */
-	mulxq	32(%rsi), %rdi, %r14    /* r14=a[1]*a[4].hi rdi=a[1]*a[4].lo */
+	mulxq	8(%rsi), %rbx, %r11     /* r11=a[1]*a[3].hi rbx=a[1]*a[3].lo return reduced(x * x) */
+	mulxq	32(%rsi), %rcx, %r8     /* r8=a[3]*a[4].hi rcx=a[3]*a[4].lo */
 	movq	40(%rsi), %rdx          /* a[5] */
-	adcq	%rcx, %rax              /* a[2]*a[4].hi.. */
+	mulxq	8(%rsi), %rbp, %rax     /* rax=a[1]*a[5].hi rbp=a[1]*a[5].lo */
+	mulxq	24(%rsi), %r13, %r12    /* r12=a[3]*a[5].hi r13=a[3]*a[5].lo */
+	movq	16(%rsi), %rdx          /* a[2] */
+	mulxq	32(%rsi), %r9, %r10     /* r10=a[2]*a[4].hi r9=a[2]*a[4].lo */
+	mulxq	24(%rsi), %rdi, %rdx    /* rdx=a[2]*a[3].hi rdi=a[2]*a[3].lo */
+	addq	%rdx, %r9               /* a[2]*a[4].lo.. */
+	adcq	%rcx, %r10              /* a[2]*a[4].hi.. */
+	adcq	$0, %r8                 /* a[3]*a[4].hi.. */
+	addq	%r11, %rdi              /* a[2]*a[3].lo.. */
+	movq	8(%rsi), %rdx           /* a[1] */
+	adcq	%rbp, %r9               /* a[2]*a[4].lo.. */
+	mulxq	16(%rsi), %rbp, %r11    /* r11=a[1]*a[2].hi rbp=a[1]*a[2].lo */
+	mulxq	32(%rsi), %r15, %r14    /* r14=a[1]*a[4].hi r15=a[1]*a[4].lo */
+	movq	40(%rsi), %rdx          /* a[5] */
+	adcq	%rax, %r10              /* a[2]*a[4].hi.. */
 	adcq	%r13, %r8               /* a[3]*a[4].hi.. */
 	adcq	$0, %r12                /* a[3]*a[5].hi.. */
 	mulxq	16(%rsi), %r13, %rcx    /* rcx=a[2]*a[5].hi r13=a[2]*a[5].lo */
 	addq	%r11, %rbx              /* a[1]*a[3].lo.. */
-	adcq	%rdi, %r9               /* a[2]*a[3].lo.. */
-	mulxq	32(%rsi), %rdi, %r11    /* r11=a[4]*a[5].hi rdi=a[4]*a[5].lo */
-	movq	(%rsi), %rdx            /* a[0] */
-	adcq	%r14, %r10              /* a[2]*a[4].lo.. */
-	adcq	%r13, %rax              /* a[2]*a[4].hi.. */
+	adcq	%r15, %rdi              /* a[2]*a[3].lo.. */
+	adcq	%r14, %r9               /* a[2]*a[4].lo.. */
+	adcq	%r13, %r10              /* a[2]*a[4].hi.. */
 	adcq	%rcx, %r8               /* a[3]*a[4].hi.. */
-	mulxq	16(%rsi), %r13, %rcx    /* rcx=a[0]*a[2].hi r13=a[0]*a[2].lo */
-	adcq	%rdi, %r12              /* a[3]*a[5].hi.. */
-	mulxq	32(%rsi), %r14, %rdi    /* rdi=a[0]*a[4].hi r14=a[0]*a[4].lo */
-	adcq	$0, %r11                /* a[4]*a[5].hi.. */
-	addq	%rcx, %rbp              /* a[1]*a[2].lo.. */
-	adcq	%r14, %rbx              /* a[1]*a[3].lo.. */
-	mulxq	48(%rsi), %r14, %rcx    /* rcx=a[0]*a[6].hi r14=a[0]*a[6].lo */
-	movq	48(%rsi), %rdx          /* a[6] */
-	adcq	%rdi, %r9               /* a[2]*a[3].lo.. */
-	adcq	%r14, %r10              /* a[2]*a[4].lo.. */
-	mulxq	16(%rsi), %r14, %rdi    /* rdi=a[2]*a[6].hi r14=a[2]*a[6].lo */
-	adcq	%rcx, %rax              /* a[2]*a[4].hi.. */
-	adcq	%r14, %r8               /* a[3]*a[4].hi.. */
-	mulxq	32(%rsi), %r14, %rcx    /* rcx=a[4]*a[6].hi r14=a[4]*a[6].lo */
+	mulxq	32(%rsi), %r11, %rax    /* rax=a[4]*a[5].hi r11=a[4]*a[5].lo */
 	movq	(%rsi), %rdx            /* a[0] */
-	adcq	%rdi, %r12              /* a[3]*a[5].hi.. */
-	adcq	%r14, %r11              /* a[4]*a[5].hi.. */
-	mulxq	8(%rsi), %r14, %rdi     /* rdi=a[0]*a[1].hi r14=a[0]*a[1].lo */
-	adcq	$0, %rcx                /* a[4]*a[6].hi.. */
-	addq	%rdi, %r13              /* a[0]*a[2].lo.. */
-	movq	%rcx, 8(%rsp)           /* spill a[4]*a[6].hi.. */
-	mulxq	24(%rsi), %rcx, %rdi    /* rdi=a[0]*a[3].hi rcx=a[0]*a[3].lo */
-	adcq	%rcx, %rbp              /* a[1]*a[2].lo.. */
-	adcq	%rdi, %rbx              /* a[1]*a[3].lo.. */
-	mulxq	40(%rsi), %rdi, %rcx    /* rcx=a[0]*a[5].hi rdi=a[0]*a[5].lo */
+	mulxq	32(%rsi), %r14, %r15    /* r15=a[0]*a[4].hi r14=a[0]*a[4].lo */
+	movq	%r11, %r11              /* a[4]*a[5].lo */
+	mulxq	16(%rsi), %rcx, %r13    /* r13=a[0]*a[2].hi rcx=a[0]*a[2].lo */
+	adcq	%r11, %r12              /* a[3]*a[5].hi.. */
+	adcq	$0, %rax                /* a[4]*a[5].hi.. */
+	movq	%rcx, 8(%rsp)           /* spill a[0]*a[2].lo */
+	addq	%r13, %rbp              /* a[1]*a[2].lo.. */
+	mulxq	48(%rsi), %r11, %rcx    /* rcx=a[0]*a[6].hi r11=a[0]*a[6].lo */
+	movq	$0, %rdx                /* start */
+	adcq	%r14, %rbx              /* a[1]*a[3].lo.. */
+	adcq	%r15, %rdi              /* a[2]*a[3].lo.. */
+	movq	%rdx, 16(%rsp)          /* spill start */
 	movq	48(%rsi), %rdx          /* a[6] */
-	adcq	%rdi, %r9               /* a[2]*a[3].lo.. */
-	movq	%r11, 16(%rsp)          /* spill a[4]*a[5].hi.. */
-	mulxq	8(%rsi), %r11, %rdi     /* rdi=a[1]*a[6].hi r11=a[1]*a[6].lo */
-	adcq	%rcx, %r10              /* a[2]*a[4].lo.. */
-	movq	%r10, 24(%rsp)          /* spill a[2]*a[4].lo.. */
-	mulxq	24(%rsi), %r10, %rcx    /* rcx=a[3]*a[6].hi r10=a[3]*a[6].lo */
-	adcq	%r11, %rax              /* a[2]*a[4].hi.. */
-	mulxq	40(%rsi), %rdx, %r11    /* r11=a[5]*a[6].hi rdx=a[5]*a[6].lo */
-	adcq	%rdi, %r8               /* a[3]*a[4].hi.. */
-	adcq	%r10, %r12              /* a[3]*a[5].hi.. */
-	movq	24(%rsp), %r10          /* a[2]*a[4].lo.. */
-	adcq	16(%rsp), %rcx          /* a[4]*a[5].hi.. */
-	adcq	8(%rsp), %rdx           /* a[4]*a[6].hi.. */
-	adcq	$0, %r11                /* a[5]*a[6].hi.. */
-	addq	%r14, %r14              /* a[0]*a[1].lo.. */
-	adcq	%r13, %r13              /* a[0]*a[2].lo.. */
+	mulxq	32(%rsi), %r15, %r13    /* r13=a[4]*a[6].hi r15=a[4]*a[6].lo */
+	mulxq	16(%rsi), %rdx, %r14    /* r14=a[2]*a[6].hi rdx=a[2]*a[6].lo */
+	movq	%r11, %r11              /* a[0]*a[6].lo */
+	adcq	%r11, %r9               /* a[2]*a[4].lo.. */
+	adcq	%rcx, %r10              /* a[2]*a[4].hi.. */
+	adcq	%rdx, %r8               /* a[3]*a[4].hi.. */
+	adcq	%r14, %r12              /* a[3]*a[5].hi.. */
+	adcq	%r15, %rax              /* a[4]*a[5].hi.. */
+	adcq	$0, %r13                /* a[4]*a[6].hi.. */
+	movq	(%rsi), %rdx            /* a[0] */
+	mulxq	8(%rsi), %rcx, %r11     /* r11=a[0]*a[1].hi rcx=a[0]*a[1].lo */
+	mulxq	24(%rsi), %r15, %r14    /* r14=a[0]*a[3].hi r15=a[0]*a[3].lo */
+	addq	8(%rsp), %r11           /* a[0]*a[2].lo.. */
+	adcq	%r15, %rbp              /* a[1]*a[2].lo.. */
+	mulxq	40(%rsi), %rdx, %r15    /* r15=a[0]*a[5].hi rdx=a[0]*a[5].lo */
+	adcq	%r14, %rbx              /* a[1]*a[3].lo.. */
+	adcq	%rdx, %rdi              /* a[2]*a[3].lo.. */
+	adcq	%r15, %r9               /* a[2]*a[4].lo.. */
+	movq	48(%rsi), %rdx          /* a[6] */
+	mulxq	8(%rsi), %r15, %r14     /* r14=a[1]*a[6].hi r15=a[1]*a[6].lo */
+	adcq	%r15, %r10              /* a[2]*a[4].hi.. */
+	adcq	%r14, %r8               /* a[3]*a[4].hi.. */
+	movq	%r13, 8(%rsp)           /* spill a[4]*a[6].hi.. */
+	mulxq	24(%rsi), %r15, %r13    /* r13=a[3]*a[6].hi r15=a[3]*a[6].lo */
+	adcq	%r15, %r12              /* a[3]*a[5].hi.. */
+	adcq	%r13, %rax              /* a[4]*a[5].hi.. */
+	mulxq	40(%rsi), %r15, %r14    /* r14=a[5]*a[6].hi r15=a[5]*a[6].lo */
+	adcq	8(%rsp), %r15           /* a[4]*a[6].hi.. */
+	adcq	$0, %r14                /* a[5]*a[6].hi.. */
+	movq	(%rsi), %rdx            /* a[0] */
+	mulxq	%rdx, %r13, %rdx        /* rdx=a[0]*a[0].hi r13=a[0]*a[0].lo */
+	addq	%rcx, %rcx              /* a[0]*a[1].lo.. */
+	adcq	%r11, %r11              /* a[0]*a[2].lo.. */
 	adcq	%rbp, %rbp              /* a[1]*a[2].lo.. */
 	adcq	%rbx, %rbx              /* a[1]*a[3].lo.. */
-	adcq	%r9, %r9                /* a[2]*a[3].lo.. */
-	adcq	24(%rsp), %r10          /* a[2]*a[4].lo.. */
-	adcq	%rax, %rax              /* a[2]*a[4].hi.. */
+	adcq	%rdi, %rdi              /* a[2]*a[3].lo.. */
+	adcq	%r9, %r9                /* a[2]*a[4].lo.. */
+	adcq	%r10, %r10              /* a[2]*a[4].hi.. */
 	adcq	%r8, %r8                /* a[3]*a[4].hi.. */
 	adcq	%r12, %r12              /* a[3]*a[5].hi.. */
-	adcq	%rcx, %rcx              /* a[4]*a[5].hi.. */
-	adcq	%rdx, %rdx              /* a[4]*a[6].hi.. */
-	adcq	%r11, %r11              /* a[5]*a[6].hi.. */
-	movq	$0, %rdi                /* start */
-	adcq	$0, %rdi                /* %v99 */
-	movq	%rdx, 8(%rsp)           /* spill a[4]*a[6].hi.. */
-	movq	(%rsi), %rdx            /* a[0] */
-	movq	%rdi, 16(%rsp)          /* spill %v99 */
-	mulxq	%rdx, %rdi, %rdx        /* rdx=a[0]*a[0].hi rdi=a[0]*a[0].lo */
-	addq	%rdx, %r14              /* a[0]*a[1].lo.. */
+	adcq	%rax, %rax              /* a[4]*a[5].hi.. */
+	adcq	%r15, %r15              /* a[4]*a[6].hi.. */
+	adcq	%r14, %r14              /* a[5]*a[6].hi.. */
+	adcq	$0, 16(%rsp)
+	addq	%rdx, %rcx              /* a[0]*a[1].lo.. */
+	movq	$0, %rdx                /* start                return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	movq	%rdx, 8(%rsp)           /* spill start */
+	movq	%rcx, 24(%rsp)          /* spill a[0]*a[1].lo.. */
 	movq	8(%rsi), %rdx           /* a[1] */
-	movq	%r14, 24(%rsp)          /* spill a[0]*a[1].lo.. */
-	mulxq	%rdx, %r14, %rdx        /* rdx=a[1]*a[1].hi r14=a[1]*a[1].lo */
-	adcq	%r14, %r13              /* a[0]*a[2].lo.. */
-	movq	%rdx, %r14              /* a[1]*a[1].hi */
+	mulxq	%rdx, %rcx, %rdx        /* rdx=a[1]*a[1].hi rcx=a[1]*a[1].lo return reduced(x * x) */
+	adcq	%rcx, %r11              /* a[0]*a[2].lo.. */
+	adcq	%rdx, %rbp              /* a[1]*a[2].lo.. */
 	movq	16(%rsi), %rdx          /* a[2] */
-	movq	%r13, 32(%rsp)          /* spill a[0]*a[2].lo.. */
-	mulxq	%rdx, %r13, %rdx        /* rdx=a[2]*a[2].hi r13=a[2]*a[2].lo */
-	adcq	%r14, %rbp              /* a[1]*a[2].lo.. */
-	movq	%rdx, %r14              /* a[2]*a[2].hi */
+	mulxq	%rdx, %rdx, %rcx        /* rcx=a[2]*a[2].hi rdx=a[2]*a[2].lo */
+	adcq	%rdx, %rbx              /* a[1]*a[3].lo.. */
+	adcq	%rcx, %rdi              /* a[2]*a[3].lo.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	movq	%rbp, 40(%rsp)          /* spill a[1]*a[2].lo.. */
-	mulxq	%rdx, %rbp, %rdx        /* rdx=a[3]*a[3].hi rbp=a[3]*a[3].lo */
-	adcq	%r13, %rbx              /* a[1]*a[3].lo.. */
-	movq	%rdx, %r13              /* a[3]*a[3].hi */
+	mulxq	%rdx, %rdx, %rcx        /* rcx=a[3]*a[3].hi rdx=a[3]*a[3].lo */
+	adcq	%rdx, %r9               /* a[2]*a[4].lo.. */
+	adcq	%rcx, %r10              /* a[2]*a[4].hi.. */
+	movl	$32, %ecx               /* 0x20 */
 	movq	32(%rsi), %rdx          /* a[4] */
-	movq	%rbx, 48(%rsp)          /* spill a[1]*a[3].lo.. */
-	mulxq	%rdx, %rbx, %rdx        /* rdx=a[4]*a[4].hi rbx=a[4]*a[4].lo */
-	adcq	%r14, %r9               /* a[2]*a[3].lo.. */
-	movq	%rdx, %r14              /* a[4]*a[4].hi */
+	shlxq	%rcx, %r10, %rcx        /* a[2]*a[4].hi..<<     return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	movq	%rcx, 32(%rsp)          /* spill a[2]*a[4].hi..<< */
+	mulxq	%rdx, %rcx, %rdx        /* rdx=a[4]*a[4].hi rcx=a[4]*a[4].lo return reduced(x * x) */
+	adcq	%rcx, %r8               /* a[3]*a[4].hi.. */
+	adcq	%rdx, %r12              /* a[3]*a[5].hi.. */
 	movq	40(%rsi), %rdx          /* a[5] */
-	movq	%r9, 56(%rsp)           /* spill a[2]*a[3].lo.. */
-	mulxq	%rdx, %r9, %rdx         /* rdx=a[5]*a[5].hi r9=a[5]*a[5].lo */
-	adcq	%rbp, %r10              /* a[2]*a[4].lo.. */
-	movq	%rdx, %rbp              /* a[5]*a[5].hi */
+	mulxq	%rdx, %rdx, %rcx        /* rcx=a[5]*a[5].hi rdx=a[5]*a[5].lo */
+	adcq	%rdx, %rax              /* a[4]*a[5].hi.. */
+	adcq	%rcx, %r15              /* a[4]*a[6].hi.. */
 	movq	48(%rsi), %rdx          /* a[6] */
-	mulxq	%rdx, %rsi, %rdx        /* rdx=a[6]*a[6].hi rsi=a[6]*a[6].lo */
-	adcq	%r13, %rax              /* a[2]*a[4].hi.. */
-	adcq	%rbx, %r8               /* a[3]*a[4].hi.. */
-	adcq	%r14, %r12              /* a[3]*a[5].hi.. */
-	adcq	%r9, %rcx               /* a[4]*a[5].hi.. */
-	movq	24(%rsp), %r9           /* a[0]*a[1].lo.. */
-	adcq	8(%rsp), %rbp           /* a[4]*a[6].hi.. */
-	adcq	%rsi, %r11              /* a[5]*a[6].hi.. */
-	movq	32(%rsp), %rsi          /* a[0]*a[2].lo.. */
-	movq	40(%rsp), %r14          /* a[1]*a[2].lo.. */
-	adcq	16(%rsp), %rdx          /* a[6]*a[6].hi.. */
-	addq	%rax, %rdi              /* a[0]*a[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcq	%r8, %r9                /* a[0]*a[1].lo.. */
-	adcq	%r12, %rsi              /* a[0]*a[2].lo.. */
-	movl	$32, %ebx               /* 0x20 */
-	shrxq	%rbx, %rdx, %r13        /* (a[6]*a[6].hi..).high upper = high.split(224)[1] */
-	adcq	%rcx, %r14              /* a[1]*a[2].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcq	%rbp, 48(%rsp)
-	adcq	%r11, 56(%rsp)
-	adcq	%rdx, %r10              /* a[2]*a[4].lo.. */
-	movq	%r10, 8(%rsp)           /* spill a[2]*a[4].lo.. */
-	movq	$0, %r10                /* start */
-	adcq	$0, %r10                /* carry */
-	movq	%rdx, 16(%rsp)          /* spill a[6]*a[6].hi.. */
-	shldq	$32, %r11, %rdx         /* (a[5]*a[6].hi..).high upper = high.split(224)[1] */
-	movq	%r11, 24(%rsp)          /* spill a[5]*a[6].hi.. */
-	shldq	$32, %rbp, %r11         /* (a[4]*a[6].hi..).high */
-	movq	%rbp, 32(%rsp)          /* spill a[4]*a[6].hi.. */
-	shldq	$32, %rcx, %rbp         /* (a[4]*a[5].hi..).high */
-	shlxq	%rbx, %rax, %rbx        /* a[2]*a[4].hi..<<     return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	addq	%rbx, %r13              /* (a[6]*a[6].hi..).high.. */
-	shrdq	$32, %r8, %rax          /* (a[2]*a[4].hi..).high */
+	mulxq	%rdx, %rdx, %rcx        /* rcx=a[6]*a[6].hi rdx=a[6]*a[6].lo */
+	adcq	%rdx, %r14              /* a[5]*a[6].hi.. */
+	adcq	16(%rsp), %rcx          /* a[6]*a[6].hi.. */
+	movq	24(%rsp), %rdx          /* a[0]*a[1].lo.. */
+	addq	%r10, %r13              /* a[0]*a[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcq	%r8, %rdx               /* a[0]*a[1].lo.. */
+	adcq	%r12, %r11              /* a[0]*a[2].lo.. */
+	adcq	%rax, %rbp              /* a[1]*a[2].lo.. */
+	adcq	%r15, %rbx              /* a[1]*a[3].lo.. */
+	adcq	%r14, %rdi              /* a[2]*a[3].lo.. */
+	adcq	%rcx, %r9               /* a[2]*a[4].lo.. */
+	movq	8(%rsp), %rsi           /* start */
+	adcq	$0, %rsi                /* carry */
+	movq	%r9, 8(%rsp)            /* spill a[2]*a[4].lo.. */
+	movl	$32, %r9d               /* 0x20 */
+	shrxq	%r9, %rcx, %r9          /* (a[6]*a[6].hi..).high upper = high.split(224)[1] */
+	addq	32(%rsp), %r9           /* (a[6]*a[6].hi..).high.. return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	movq	%r15, 32(%rsp)          /* spill a[4]*a[6].hi.. */
+	movq	%rcx, 16(%rsp)          /* spill a[6]*a[6].hi.. */
+	shrdq	$32, %r8, %r10          /* (a[2]*a[4].hi..).high */
 	shrdq	$32, %r12, %r8          /* (a[3]*a[4].hi..).high */
-	shrdq	$32, %rcx, %r12         /* (a[3]*a[5].hi..).high */
-	addq	%rbp, %rdi              /* a[0]*a[0].lo.. */
-	adcq	%r11, %r9               /* a[0]*a[1].lo.. */
-	adcq	%rdx, %rsi              /* a[0]*a[2].lo.. */
-	adcq	%r13, %r14              /* a[1]*a[2].lo.. */
-	adcq	48(%rsp), %rax          /* a[1]*a[3].lo.. */
-	adcq	56(%rsp), %r8           /* a[2]*a[3].lo.. */
+	shldq	$32, %r14, %rcx         /* (a[5]*a[6].hi..).high upper = high.split(224)[1] */
+	movq	%r14, 24(%rsp)          /* spill a[5]*a[6].hi.. */
+	shldq	$32, %r15, %r14         /* (a[4]*a[6].hi..).high */
+	shldq	$32, %rax, %r15         /* (a[4]*a[5].hi..).high */
+	shrdq	$32, %rax, %r12         /* (a[3]*a[5].hi..).high return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	addq	%r15, %r13              /* a[0]*a[0].lo.. */
+	adcq	%r14, %rdx              /* a[0]*a[1].lo.. */
+	adcq	%rcx, %r11              /* a[0]*a[2].lo.. */
+	adcq	%r9, %rbp               /* a[1]*a[2].lo.. */
+	adcq	%r10, %rbx              /* a[1]*a[3].lo.. */
+	adcq	%r8, %rdi               /* a[2]*a[3].lo.. */
 	adcq	8(%rsp), %r12           /* a[2]*a[4].lo.. */
-	adcq	$0, %r10                /* %v154 */
-	movabsq	$0xffffffff00000000, %r11 /* 0xffffffff00000000 */
-	andq	%r11, %rcx              /* (a[4]*a[5].hi..).low */
-	addq	%rcx, %r14              /* a[1]*a[2].lo.. */
-	adcq	32(%rsp), %rax          /* a[1]*a[3].lo.. */
-	adcq	24(%rsp), %r8           /* a[2]*a[3].lo.. */
+	adcq	$0, %rsi                /* %v154 */
+	movabsq	$0xffffffff00000000, %r10 /* 0xffffffff00000000 */
+	andq	%r10, %rax              /* (a[4]*a[5].hi..).low */
+	addq	%rax, %rbp              /* a[1]*a[2].lo.. */
+	adcq	32(%rsp), %rbx          /* a[1]*a[3].lo.. */
+	adcq	24(%rsp), %rdi          /* a[2]*a[3].lo.. */
 	adcq	16(%rsp), %r12          /* a[2]*a[4].lo.. */
-	adcq	$0, %r10                /* %v161 */
-	addq	$1, %r10                /* %v162                q = q + 1 */
-	movl	$32, %r11d              /* 0x20 */
-	shlxq	%r11, %r10, %r11        /* %v163                more, carry = (rest + (q + (q << 224))).split(448) */
-	addq	%r10, %rdi              /* a[0]*a[0].lo.. */
-	adcq	$0, %r9                 /* a[0]*a[1].lo.. */
-	adcq	$0, %rsi                /* a[0]*a[2].lo.. */
-	movq	$0, %r10                /* start                return more - pick(carry, 0, EXCESS) */
-	adcq	%r11, %r14              /* a[1]*a[2].lo..       more, carry = (rest + (q + (q << 224))).split(448) */
-	adcq	$0, %rax                /* a[1]*a[3].lo.. */
-	adcq	$0, %r8                 /* a[2]*a[3].lo.. */
+	adcq	$0, %rsi                /* %v161 */
+	movl	$32, %r10d              /* 0x20 */
+	addq	$1, %rsi                /* %v162                q = q + 1 */
+	addq	%rsi, %r13              /* a[0]*a[0].lo..       more, carry = (rest + (q + (q << 224))).split(448) */
+	adcq	$0, %rdx                /* a[0]*a[1].lo.. */
+	adcq	$0, %r11                /* a[0]*a[2].lo.. */
+	movq	$0, %rax                /* start                return more - pick(carry, 0, EXCESS) */
+	shlxq	%r10, %rsi, %r10        /* %v163                more, carry = (rest + (q + (q << 224))).split(448) */
+	adcq	%r10, %rbp              /* a[1]*a[2].lo.. */
+	adcq	$0, %rbx                /* a[1]*a[3].lo.. */
+	adcq	$0, %rdi                /* a[2]*a[3].lo.. */
+	movq	(%rsp), %r10            /* out */
+	movabsq	$0x100000000, %r8       /* 0x100000000 */
 	adcq	$0, %r12                /* a[2]*a[4].lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
-	sbbq	%r11, %r11              /* %v171 */
-	adcq	$0, %r10                /* %v172 */
-	movabsq	$0x100000000, %rcx      /* 0x100000000 */
-	andq	%rcx, %r11              /* %v174 */
-	subq	%r10, %rdi              /* a[0]*a[0].lo.. */
-	movq	(%rsp), %r10            /* out */
-	sbbq	$0, %r9                 /* a[0]*a[1].lo.. */
-	movq	%rdi, (%r10)            /*                      def sqr(a: loose) -> canonical: */
-	sbbq	$0, %rsi                /* a[0]*a[2].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%r9, 8(%r10)            /*                      def sqr(a: loose) -> canonical: */
-	sbbq	%r11, %r14              /* a[1]*a[2].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%rsi, 16(%r10)          /*                      def sqr(a: loose) -> canonical: */
-	sbbq	$0, %rax                /* a[1]*a[3].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%r14, 24(%r10)          /*                      def sqr(a: loose) -> canonical: */
-	sbbq	$0, %r8                 /* a[2]*a[3].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%rax, 32(%r10)          /*                      def sqr(a: loose) -> canonical: */
+	sbbq	%r9, %r9                /* %v171 */
+	adcq	$0, %rax                /* %v172 */
+	andq	%r8, %r9                /* %v174 */
+	subq	%rax, %r13              /* a[0]*a[0].lo.. */
+	sbbq	$0, %rdx                /* a[0]*a[1].lo.. */
+	sbbq	$0, %r11                /* a[0]*a[2].lo.. */
+	movq	%rdx, 8(%r10)           /*                      def sqr(a: loose) -> canonical: */
+	movq	%r11, 16(%r10)
+	sbbq	%r9, %rbp               /* a[1]*a[2].lo..       return more - pick(carry, 0, EXCESS) */
+	sbbq	$0, %rbx                /* a[1]*a[3].lo.. */
+	sbbq	$0, %rdi                /* a[2]*a[3].lo.. */
+	movq	%rbp, 24(%r10)          /*                      def sqr(a: loose) -> canonical: */
+	movq	%rdi, 40(%r10)
 	sbbq	$0, %r12                /* a[2]*a[4].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%r8, 40(%r10)           /*                      def sqr(a: loose) -> canonical: */
+	movq	%rbx, 32(%r10)          /*                      def sqr(a: loose) -> canonical: */
+	movq	%r13, (%r10)
 	movq	%r12, 48(%r10)
-	addq	$64, %rsp
+	addq	$40, %rsp
+	.cfi_def_cfa_offset 56
+	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
+	.cfi_restore %r15
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
 	.cfi_restore %r14

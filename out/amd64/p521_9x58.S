@@ -182,266 +182,266 @@ SYMBOL(p521_9x58_mul):
 	.cfi_def_cfa_offset 128
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	(%rax), %r11, %r10      /* r10=a0b0.hi r11=a0b0.lo columns[k] += (n * x) * y */
-	mulxq	8(%rax), %r8, %r9       /* r9=a0b1.hi r8=a0b1.lo */
-	mulxq	16(%rax), %rbx, %rcx    /* rcx=a0b2.hi rbx=a0b2.lo */
-	mulxq	24(%rax), %r12, %rbp    /* rbp=a0b3.hi r12=a0b3.lo */
-	mulxq	32(%rax), %r14, %r13    /* r13=a0b4.hi r14=a0b4.lo */
-	movq	%rdi, (%rsp)            /* spill out */
-	mulxq	40(%rax), %rdi, %r15    /* r15=a0b5.hi rdi=a0b5.lo */
-	movq	%r10, 8(%rsp)           /* spill a0b0.hi */
-	movq	%r11, 16(%rsp)          /* spill a0b0.lo */
-	mulxq	48(%rax), %r11, %r10    /* r10=a0b6.hi r11=a0b6.lo */
-	movq	%r10, 24(%rsp)          /* spill a0b6.hi */
+	mulxq	48(%rax), %r11, %r10    /* r10=a0b6.hi r11=a0b6.lo columns[k] += (n * x) * y */
 	movq	%r11, 32(%rsp)          /* spill a0b6.lo */
-	mulxq	56(%rax), %r11, %r10    /* r10=a0b7.hi r11=a0b7.lo */
-	movq	%r10, 40(%rsp)          /* spill a0b7.hi */
-	mulxq	64(%rax), %r10, %rdx    /* rdx=a0b8.hi r10=a0b8.lo */
-	movq	%rdx, 48(%rsp)          /* spill a0b8.hi */
+	mulxq	8(%rax), %r8, %r9       /* r9=a0b1.hi r8=a0b1.lo */
+	mulxq	(%rax), %rcx, %r11      /* r11=a0b0.hi rcx=a0b0.lo */
+	movq	%r11, 8(%rsp)           /* spill a0b0.hi */
+	movq	%rdi, (%rsp)            /* spill out */
+	mulxq	64(%rax), %rdi, %r11    /* r11=a0b8.hi rdi=a0b8.lo */
+	mulxq	56(%rax), %rbp, %rbx    /* rbx=a0b7.hi rbp=a0b7.lo */
+	movq	%r10, 24(%rsp)          /* spill a0b6.hi */
+	mulxq	32(%rax), %r14, %r13    /* r13=a0b4.hi r14=a0b4.lo */
+	movq	%rcx, 16(%rsp)          /* spill a0b0.lo */
+	movq	%rdi, 56(%rsp)          /* spill a0b8.lo */
+	mulxq	24(%rax), %r12, %r10    /* r10=a0b3.hi r12=a0b3.lo */
+	mulxq	16(%rax), %rdi, %rcx    /* rcx=a0b2.hi rdi=a0b2.lo */
+	movq	%rbx, 40(%rsp)          /* spill a0b7.hi */
+	movq	%rbp, 64(%rsp)          /* spill a0b7.lo */
+	movq	%r11, 48(%rsp)          /* spill a0b8.hi */
+	mulxq	40(%rax), %r11, %r15    /* r15=a0b5.hi r11=a0b5.lo */
 	movq	8(%rsi), %rdx           /* a[1] */
-	movq	%r10, 56(%rsp)          /* spill a0b8.lo */
-	movq	%r11, 64(%rsp)          /* spill a0b7.lo */
-	mulxq	(%rax), %r11, %r10      /* r10=a1b0.hi r11=a1b0.lo */
-	addq	%r11, %r8               /* a0b1.lo.. */
-	adcq	%r10, %r9               /* a0b1.hi.. */
-	mulxq	8(%rax), %r11, %r10     /* r10=a1b1.hi r11=a1b1.lo */
-	addq	%r11, %rbx              /* a0b2.lo.. */
-	adcq	%r10, %rcx              /* a0b2.hi.. */
-	mulxq	16(%rax), %r11, %r10    /* r10=a1b2.hi r11=a1b2.lo */
-	addq	%r11, %r12              /* a0b3.lo.. */
-	adcq	%r10, %rbp              /* a0b3.hi.. */
-	mulxq	24(%rax), %r11, %r10    /* r10=a1b3.hi r11=a1b3.lo */
-	addq	%r11, %r14              /* a0b4.lo.. */
-	adcq	%r10, %r13              /* a0b4.hi.. */
-	mulxq	32(%rax), %r11, %r10    /* r10=a1b4.hi r11=a1b4.lo */
-	addq	%r11, %rdi              /* a0b5.lo.. */
-	adcq	%r10, %r15              /* a0b5.hi.. */
-	mulxq	40(%rax), %r11, %r10    /* r10=a1b5.hi r11=a1b5.lo */
-	addq	32(%rsp), %r11          /* a0b6.lo.. */
-	adcq	24(%rsp), %r10          /* a0b6.hi.. */
-	movq	%r9, 24(%rsp)           /* spill a0b1.hi.. */
+	mulxq	32(%rax), %rbp, %rbx    /* rbx=a1b4.hi rbp=a1b4.lo */
+	addq	%rbp, %r11              /* a0b5.lo.. */
+	adcq	%rbx, %r15              /* a0b5.hi.. */
+	mulxq	(%rax), %rbp, %rbx      /* rbx=a1b0.hi rbp=a1b0.lo */
+	addq	%rbp, %r8               /* a0b1.lo.. */
+	adcq	%rbx, %r9               /* a0b1.hi.. */
+	mulxq	24(%rax), %rbp, %rbx    /* rbx=a1b3.hi rbp=a1b3.lo */
+	addq	%rbp, %r14              /* a0b4.lo.. */
+	adcq	%rbx, %r13              /* a0b4.hi.. */
+	mulxq	16(%rax), %rbp, %rbx    /* rbx=a1b2.hi rbp=a1b2.lo */
+	addq	%rbp, %r12              /* a0b3.lo.. */
+	adcq	%rbx, %r10              /* a0b3.hi.. */
+	mulxq	8(%rax), %rbp, %rbx     /* rbx=a1b1.hi rbp=a1b1.lo */
+	addq	%rbp, %rdi              /* a0b2.lo.. */
+	adcq	%rbx, %rcx              /* a0b2.hi.. */
+	mulxq	40(%rax), %rbp, %rbx    /* rbx=a1b5.hi rbp=a1b5.lo */
+	addq	32(%rsp), %rbp          /* a0b6.lo.. */
+	adcq	24(%rsp), %rbx          /* a0b6.hi.. */
 	movq	%r8, 32(%rsp)           /* spill a0b1.lo.. */
+	movq	%r9, 24(%rsp)           /* spill a0b1.hi.. */
 	mulxq	48(%rax), %r8, %r9      /* r9=a1b6.hi r8=a1b6.lo */
 	addq	64(%rsp), %r8           /* a0b7.lo.. */
 	adcq	40(%rsp), %r9           /* a0b7.hi.. */
 	movq	%r9, 40(%rsp)           /* spill a0b7.hi.. */
 	movq	%r8, 64(%rsp)           /* spill a0b7.lo.. */
 	mulxq	56(%rax), %r8, %r9      /* r9=a1b7.hi r8=a1b7.lo */
+	shlq	$1, %rdx                /* a1x2 */
 	addq	56(%rsp), %r8           /* a0b8.lo.. */
 	adcq	48(%rsp), %r9           /* a0b8.hi.. */
-	shlq	$1, %rdx                /* a1x2 */
-	movq	%r9, 48(%rsp)           /* spill a0b8.hi.. */
-	mulxq	64(%rax), %r9, %rdx     /* rdx=a1x2b8.hi r9=a1x2b8.lo */
-	addq	16(%rsp), %r9           /* a0b0.lo.. */
+	movq	%r8, 56(%rsp)           /* spill a0b8.lo.. */
+	mulxq	64(%rax), %r8, %rdx     /* rdx=a1x2b8.hi r8=a1x2b8.lo */
+	addq	16(%rsp), %r8           /* a0b0.lo.. */
 	adcq	8(%rsp), %rdx           /* a0b0.hi.. */
 	movq	%rdx, 8(%rsp)           /* spill a0b0.hi.. */
+	movq	%r8, 16(%rsp)           /* spill a0b0.lo.. */
 	movq	16(%rsi), %rdx          /* a[2] */
-	movq	%r9, 16(%rsp)           /* spill a0b0.lo.. */
-	movq	%r8, 56(%rsp)           /* spill a0b8.lo.. */
+	movq	%r9, 48(%rsp)           /* spill a0b8.hi.. */
+	mulxq	32(%rax), %r8, %r9      /* r9=a2b4.hi r8=a2b4.lo */
+	addq	%r8, %rbp               /* a0b6.lo.. */
+	adcq	%r9, %rbx               /* a0b6.hi.. */
+	mulxq	24(%rax), %r8, %r9      /* r9=a2b3.hi r8=a2b3.lo */
+	addq	%r8, %r11               /* a0b5.lo.. */
+	adcq	%r9, %r15               /* a0b5.hi.. */
 	mulxq	(%rax), %r8, %r9        /* r9=a2b0.hi r8=a2b0.lo */
-	addq	%r8, %rbx               /* a0b2.lo.. */
+	addq	%r8, %rdi               /* a0b2.lo.. */
 	adcq	%r9, %rcx               /* a0b2.hi.. */
-	mulxq	8(%rax), %r8, %r9       /* r9=a2b1.hi r8=a2b1.lo */
-	addq	%r8, %r12               /* a0b3.lo.. */
-	adcq	%r9, %rbp               /* a0b3.hi.. */
 	mulxq	16(%rax), %r8, %r9      /* r9=a2b2.hi r8=a2b2.lo */
 	addq	%r8, %r14               /* a0b4.lo.. */
 	adcq	%r9, %r13               /* a0b4.hi.. */
-	mulxq	24(%rax), %r8, %r9      /* r9=a2b3.hi r8=a2b3.lo */
-	addq	%r8, %rdi               /* a0b5.lo.. */
-	adcq	%r9, %r15               /* a0b5.hi.. */
-	mulxq	32(%rax), %r8, %r9      /* r9=a2b4.hi r8=a2b4.lo */
-	addq	%r8, %r11               /* a0b6.lo.. */
-	adcq	%r9, %r10               /* a0b6.hi.. */
+	mulxq	8(%rax), %r8, %r9       /* r9=a2b1.hi r8=a2b1.lo */
+	addq	%r8, %r12               /* a0b3.lo.. */
+	adcq	%r9, %r10               /* a0b3.hi.. */
 	mulxq	40(%rax), %r8, %r9      /* r9=a2b5.hi r8=a2b5.lo */
 	addq	64(%rsp), %r8           /* a0b7.lo.. */
 	adcq	40(%rsp), %r9           /* a0b7.hi.. */
+	movq	%rdi, 64(%rsp)          /* spill a0b2.lo.. */
 	movq	%rcx, 40(%rsp)          /* spill a0b2.hi.. */
-	movq	%rbx, 64(%rsp)          /* spill a0b2.lo.. */
-	mulxq	48(%rax), %rbx, %rcx    /* rcx=a2b6.hi rbx=a2b6.lo */
-	addq	56(%rsp), %rbx          /* a0b8.lo.. */
-	adcq	48(%rsp), %rcx          /* a0b8.hi.. */
+	mulxq	48(%rax), %rdi, %rcx    /* rcx=a2b6.hi rdi=a2b6.lo */
 	shlq	$1, %rdx                /* a2x2 */
+	addq	56(%rsp), %rdi          /* a0b8.lo.. */
+	adcq	48(%rsp), %rcx          /* a0b8.hi.. */
 	movq	%rcx, 48(%rsp)          /* spill a0b8.hi.. */
-	movq	%rbx, 56(%rsp)          /* spill a0b8.lo.. */
-	mulxq	56(%rax), %rbx, %rcx    /* rcx=a2x2b7.hi rbx=a2x2b7.lo */
-	addq	16(%rsp), %rbx          /* a0b0.lo.. */
-	adcq	8(%rsp), %rcx           /* a0b0.hi.. */
-	movq	%rcx, 8(%rsp)           /* spill a0b0.hi.. */
-	mulxq	64(%rax), %rcx, %rdx    /* rdx=a2x2b8.hi rcx=a2x2b8.lo */
-	addq	32(%rsp), %rcx          /* a0b1.lo.. */
-	adcq	24(%rsp), %rdx          /* a0b1.hi.. */
-	movq	%rdx, 16(%rsp)          /* spill a0b1.hi.. */
+	movq	%rdi, 56(%rsp)          /* spill a0b8.lo.. */
+	mulxq	64(%rax), %rdi, %rcx    /* rcx=a2x2b8.hi rdi=a2x2b8.lo */
+	addq	32(%rsp), %rdi          /* a0b1.lo.. */
+	adcq	24(%rsp), %rcx          /* a0b1.hi.. */
+	movq	%rdi, 24(%rsp)          /* spill a0b1.lo.. */
+	mulxq	56(%rax), %rdx, %rdi    /* rdi=a2x2b7.hi rdx=a2x2b7.lo */
+	addq	16(%rsp), %rdx          /* a0b0.lo.. */
+	movq	%rcx, 16(%rsp)          /* spill a0b1.hi.. */
+	movq	%rdx, 32(%rsp)          /* spill a0b0.lo.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	movq	%rcx, 24(%rsp)          /* spill a0b1.lo.. */
-	movq	%rbx, 32(%rsp)          /* spill a0b0.lo.. */
-	mulxq	(%rax), %rbx, %rcx      /* rcx=a3b0.hi rbx=a3b0.lo */
-	addq	%rbx, %r12              /* a0b3.lo.. */
-	adcq	%rcx, %rbp              /* a0b3.hi.. */
-	mulxq	8(%rax), %rbx, %rcx     /* rcx=a3b1.hi rbx=a3b1.lo */
-	addq	%rbx, %r14              /* a0b4.lo.. */
-	adcq	%rcx, %r13              /* a0b4.hi.. */
-	mulxq	16(%rax), %rbx, %rcx    /* rcx=a3b2.hi rbx=a3b2.lo */
-	addq	%rbx, %rdi              /* a0b5.lo.. */
-	adcq	%rcx, %r15              /* a0b5.hi.. */
-	mulxq	24(%rax), %rbx, %rcx    /* rcx=a3b3.hi rbx=a3b3.lo */
-	addq	%rbx, %r11              /* a0b6.lo.. */
-	adcq	%rcx, %r10              /* a0b6.hi.. */
-	mulxq	32(%rax), %rbx, %rcx    /* rcx=a3b4.hi rbx=a3b4.lo */
-	addq	%rbx, %r8               /* a0b7.lo.. */
+	adcq	8(%rsp), %rdi           /* a0b0.hi.. */
+	movq	%rdi, 8(%rsp)           /* spill a0b0.hi.. */
+	mulxq	(%rax), %rdi, %rcx      /* rcx=a3b0.hi rdi=a3b0.lo */
+	addq	%rdi, %r12              /* a0b3.lo.. */
+	adcq	%rcx, %r10              /* a0b3.hi.. */
+	mulxq	32(%rax), %rdi, %rcx    /* rcx=a3b4.hi rdi=a3b4.lo */
+	addq	%rdi, %r8               /* a0b7.lo.. */
 	adcq	%rcx, %r9               /* a0b7.hi.. */
-	mulxq	40(%rax), %rbx, %rcx    /* rcx=a3b5.hi rbx=a3b5.lo */
-	addq	56(%rsp), %rbx          /* a0b8.lo.. */
+	mulxq	8(%rax), %rdi, %rcx     /* rcx=a3b1.hi rdi=a3b1.lo */
+	addq	%rdi, %r14              /* a0b4.lo.. */
+	adcq	%rcx, %r13              /* a0b4.hi.. */
+	mulxq	24(%rax), %rdi, %rcx    /* rcx=a3b3.hi rdi=a3b3.lo */
+	addq	%rdi, %rbp              /* a0b6.lo.. */
+	adcq	%rcx, %rbx              /* a0b6.hi.. */
+	mulxq	16(%rax), %rdi, %rcx    /* rcx=a3b2.hi rdi=a3b2.lo */
+	addq	%rdi, %r11              /* a0b5.lo.. */
+	adcq	%rcx, %r15              /* a0b5.hi.. */
+	mulxq	40(%rax), %rdi, %rcx    /* rcx=a3b5.hi rdi=a3b5.lo */
+	addq	56(%rsp), %rdi          /* a0b8.lo.. */
 	adcq	48(%rsp), %rcx          /* a0b8.hi.. */
 	shlq	$1, %rdx                /* a3x2 */
-	movq	%rbp, 48(%rsp)          /* spill a0b3.hi.. */
+	movq	%r10, 48(%rsp)          /* spill a0b3.hi.. */
 	movq	%r12, 56(%rsp)          /* spill a0b3.lo.. */
-	mulxq	48(%rax), %r12, %rbp    /* rbp=a3x2b6.hi r12=a3x2b6.lo */
+	mulxq	48(%rax), %r12, %r10    /* r10=a3x2b6.hi r12=a3x2b6.lo */
 	addq	32(%rsp), %r12          /* a0b0.lo.. */
-	adcq	8(%rsp), %rbp           /* a0b0.hi.. */
-	movq	%rbp, 8(%rsp)           /* spill a0b0.hi.. */
 	movq	%r12, 32(%rsp)          /* spill a0b0.lo.. */
-	mulxq	56(%rax), %r12, %rbp    /* rbp=a3x2b7.hi r12=a3x2b7.lo */
+	adcq	8(%rsp), %r10           /* a0b0.hi.. */
+	movq	%r10, 8(%rsp)           /* spill a0b0.hi.. */
+	mulxq	56(%rax), %r12, %r10    /* r10=a3x2b7.hi r12=a3x2b7.lo */
 	addq	24(%rsp), %r12          /* a0b1.lo.. */
-	adcq	16(%rsp), %rbp          /* a0b1.hi.. */
-	movq	%rbp, 16(%rsp)          /* spill a0b1.hi.. */
-	mulxq	64(%rax), %rbp, %rdx    /* rdx=a3x2b8.hi rbp=a3x2b8.lo */
-	addq	64(%rsp), %rbp          /* a0b2.lo.. */
+	adcq	16(%rsp), %r10          /* a0b1.hi.. */
+	movq	%r10, 16(%rsp)          /* spill a0b1.hi.. */
+	mulxq	64(%rax), %r10, %rdx    /* rdx=a3x2b8.hi r10=a3x2b8.lo */
+	addq	64(%rsp), %r10          /* a0b2.lo.. */
 	adcq	40(%rsp), %rdx          /* a0b2.hi.. */
+	movq	%r10, 40(%rsp)          /* spill a0b2.lo.. */
 	movq	%rdx, 24(%rsp)          /* spill a0b2.hi.. */
-	movq	32(%rsi), %rdx          /* a[4] */
-	movq	%rbp, 40(%rsp)          /* spill a0b2.lo.. */
 	movq	%r12, 64(%rsp)          /* spill a0b1.lo.. */
-	mulxq	(%rax), %r12, %rbp      /* rbp=a4b0.hi r12=a4b0.lo */
-	addq	%r12, %r14              /* a0b4.lo.. */
-	adcq	%rbp, %r13              /* a0b4.hi.. */
-	mulxq	8(%rax), %r12, %rbp     /* rbp=a4b1.hi r12=a4b1.lo */
-	addq	%r12, %rdi              /* a0b5.lo.. */
-	adcq	%rbp, %r15              /* a0b5.hi.. */
-	mulxq	16(%rax), %r12, %rbp    /* rbp=a4b2.hi r12=a4b2.lo */
-	addq	%r12, %r11              /* a0b6.lo.. */
-	adcq	%rbp, %r10              /* a0b6.hi.. */
-	mulxq	24(%rax), %r12, %rbp    /* rbp=a4b3.hi r12=a4b3.lo */
+	movq	32(%rsi), %rdx          /* a[4] */
+	mulxq	32(%rax), %r12, %r10    /* r10=a4b4.hi r12=a4b4.lo */
+	addq	%r12, %rdi              /* a0b8.lo.. */
+	adcq	%r10, %rcx              /* a0b8.hi.. */
+	mulxq	24(%rax), %r12, %r10    /* r10=a4b3.hi r12=a4b3.lo */
 	addq	%r12, %r8               /* a0b7.lo.. */
-	adcq	%rbp, %r9               /* a0b7.hi.. */
-	mulxq	32(%rax), %r12, %rbp    /* rbp=a4b4.hi r12=a4b4.lo */
-	addq	%r12, %rbx              /* a0b8.lo.. */
-	adcq	%rbp, %rcx              /* a0b8.hi.. */
+	adcq	%r10, %r9               /* a0b7.hi.. */
+	mulxq	(%rax), %r12, %r10      /* r10=a4b0.hi r12=a4b0.lo */
+	addq	%r12, %r14              /* a0b4.lo.. */
+	adcq	%r10, %r13              /* a0b4.hi.. */
+	mulxq	8(%rax), %r12, %r10     /* r10=a4b1.hi r12=a4b1.lo */
+	addq	%r12, %r11              /* a0b5.lo.. */
+	adcq	%r10, %r15              /* a0b5.hi.. */
+	mulxq	16(%rax), %r12, %r10    /* r10=a4b2.hi r12=a4b2.lo */
+	addq	%r12, %rbp              /* a0b6.lo.. */
+	adcq	%r10, %rbx              /* a0b6.hi.. */
 	shlq	$1, %rdx                /* a4x2 */
-	mulxq	40(%rax), %r12, %rbp    /* rbp=a4x2b5.hi r12=a4x2b5.lo */
+	mulxq	48(%rax), %r12, %r10    /* r10=a4x2b6.hi r12=a4x2b6.lo */
+	addq	64(%rsp), %r12          /* a0b1.lo.. */
+	adcq	16(%rsp), %r10          /* a0b1.hi.. */
+	movq	%r12, 64(%rsp)          /* spill a0b1.lo.. */
+	movq	%r10, 16(%rsp)          /* spill a0b1.hi.. */
+	mulxq	40(%rax), %r12, %r10    /* r10=a4x2b5.hi r12=a4x2b5.lo */
 	addq	32(%rsp), %r12          /* a0b0.lo.. */
-	adcq	8(%rsp), %rbp           /* a0b0.hi.. */
+	adcq	8(%rsp), %r10           /* a0b0.hi.. */
 	movq	%r13, 8(%rsp)           /* spill a0b4.hi.. */
 	movq	%r14, 32(%rsp)          /* spill a0b4.lo.. */
-	mulxq	48(%rax), %r14, %r13    /* r13=a4x2b6.hi r14=a4x2b6.lo */
-	addq	64(%rsp), %r14          /* a0b1.lo.. */
-	adcq	16(%rsp), %r13          /* a0b1.hi.. */
-	movq	%r13, 16(%rsp)          /* spill a0b1.hi.. */
-	movq	%r14, 64(%rsp)          /* spill a0b1.lo.. */
 	mulxq	56(%rax), %r14, %r13    /* r13=a4x2b7.hi r14=a4x2b7.lo */
 	addq	40(%rsp), %r14          /* a0b2.lo.. */
 	adcq	24(%rsp), %r13          /* a0b2.hi.. */
 	movq	%r13, 24(%rsp)          /* spill a0b2.hi.. */
 	mulxq	64(%rax), %r13, %rdx    /* rdx=a4x2b8.hi r13=a4x2b8.lo */
 	addq	56(%rsp), %r13          /* a0b3.lo.. */
+	movq	%r14, 56(%rsp)          /* spill a0b2.lo.. */
 	adcq	48(%rsp), %rdx          /* a0b3.hi.. */
 	movq	%rdx, 40(%rsp)          /* spill a0b3.hi.. */
-	movq	40(%rsi), %rdx          /* a[5] */
 	movq	%r13, 48(%rsp)          /* spill a0b3.lo.. */
-	movq	%r14, 56(%rsp)          /* spill a0b2.lo.. */
+	movq	40(%rsi), %rdx          /* a[5] */
 	mulxq	(%rax), %r14, %r13      /* r13=a5b0.hi r14=a5b0.lo */
-	addq	%r14, %rdi              /* a0b5.lo.. */
+	addq	%r14, %r11              /* a0b5.lo.. */
 	adcq	%r13, %r15              /* a0b5.hi.. */
 	mulxq	8(%rax), %r14, %r13     /* r13=a5b1.hi r14=a5b1.lo */
-	addq	%r14, %r11              /* a0b6.lo.. */
-	adcq	%r13, %r10              /* a0b6.hi.. */
+	addq	%r14, %rbp              /* a0b6.lo.. */
+	adcq	%r13, %rbx              /* a0b6.hi.. */
+	mulxq	24(%rax), %r14, %r13    /* r13=a5b3.hi r14=a5b3.lo */
+	addq	%r14, %rdi              /* a0b8.lo.. */
+	adcq	%r13, %rcx              /* a0b8.hi.. */
 	mulxq	16(%rax), %r14, %r13    /* r13=a5b2.hi r14=a5b2.lo */
+	shlq	$1, %rdx                /* a5x2 */
 	addq	%r14, %r8               /* a0b7.lo.. */
 	adcq	%r13, %r9               /* a0b7.hi.. */
-	mulxq	24(%rax), %r14, %r13    /* r13=a5b3.hi r14=a5b3.lo */
-	addq	%r14, %rbx              /* a0b8.lo.. */
-	adcq	%r13, %rcx              /* a0b8.hi.. */
-	shlq	$1, %rdx                /* a5x2 */
 	mulxq	32(%rax), %r14, %r13    /* r13=a5x2b4.hi r14=a5x2b4.lo */
 	addq	%r14, %r12              /* a0b0.lo.. */
-	adcq	%r13, %rbp              /* a0b0.hi.. */
+	adcq	%r13, %r10              /* a0b0.hi.. */
+	mulxq	48(%rax), %r14, %r13    /* r13=a5x2b6.hi r14=a5x2b6.lo */
+	addq	56(%rsp), %r14          /* a0b2.lo.. */
+	adcq	24(%rsp), %r13          /* a0b2.hi.. */
+	movq	%r14, 56(%rsp)          /* spill a0b2.lo.. */
+	movq	%r13, 24(%rsp)          /* spill a0b2.hi.. */
 	mulxq	40(%rax), %r14, %r13    /* r13=a5x2b5.hi r14=a5x2b5.lo */
 	addq	64(%rsp), %r14          /* a0b1.lo.. */
 	adcq	16(%rsp), %r13          /* a0b1.hi.. */
+	movq	%r11, 64(%rsp)          /* spill a0b5.lo.. */
 	movq	%r15, 16(%rsp)          /* spill a0b5.hi.. */
-	movq	%rdi, 64(%rsp)          /* spill a0b5.lo.. */
-	mulxq	48(%rax), %rdi, %r15    /* r15=a5x2b6.hi rdi=a5x2b6.lo */
-	addq	56(%rsp), %rdi          /* a0b2.lo.. */
-	adcq	24(%rsp), %r15          /* a0b2.hi.. */
-	movq	%r15, 24(%rsp)          /* spill a0b2.hi.. */
-	movq	%rdi, 56(%rsp)          /* spill a0b2.lo.. */
-	mulxq	56(%rax), %rdi, %r15    /* r15=a5x2b7.hi rdi=a5x2b7.lo */
-	addq	48(%rsp), %rdi          /* a0b3.lo.. */
-	adcq	40(%rsp), %r15          /* a0b3.hi.. */
-	movq	%r15, 40(%rsp)          /* spill a0b3.hi.. */
-	mulxq	64(%rax), %r15, %rdx    /* rdx=a5x2b8.hi r15=a5x2b8.lo */
+	mulxq	64(%rax), %r15, %r11    /* r11=a5x2b8.hi r15=a5x2b8.lo */
 	addq	32(%rsp), %r15          /* a0b4.lo.. */
-	adcq	8(%rsp), %rdx           /* a0b4.hi.. */
-	movq	%rdx, 8(%rsp)           /* spill a0b4.hi.. */
-	movq	48(%rsi), %rdx          /* a[6] */
 	movq	%r15, 32(%rsp)          /* spill a0b4.lo.. */
-	movq	%rdi, 48(%rsp)          /* spill a0b3.lo.. */
-	mulxq	(%rax), %rdi, %r15      /* r15=a6b0.hi rdi=a6b0.lo */
-	addq	%rdi, %r11              /* a0b6.lo.. */
-	adcq	%r15, %r10              /* a0b6.hi.. */
-	mulxq	8(%rax), %r15, %rdi     /* rdi=a6b1.hi r15=a6b1.lo */
+	adcq	8(%rsp), %r11           /* a0b4.hi.. */
+	movq	%r11, 8(%rsp)           /* spill a0b4.hi.. */
+	mulxq	56(%rax), %rdx, %r15    /* r15=a5x2b7.hi rdx=a5x2b7.lo */
+	addq	48(%rsp), %rdx          /* a0b3.lo.. */
+	adcq	40(%rsp), %r15          /* a0b3.hi.. */
+	movq	%rdx, 48(%rsp)          /* spill a0b3.lo.. */
+	movq	%r15, 40(%rsp)          /* spill a0b3.hi.. */
+	movq	48(%rsi), %rdx          /* a[6] */
+	mulxq	8(%rax), %r15, %r11     /* r11=a6b1.hi r15=a6b1.lo */
 	addq	%r15, %r8               /* a0b7.lo.. */
-	adcq	%rdi, %r9               /* a0b7.hi.. */
-	mulxq	16(%rax), %r15, %rdi    /* rdi=a6b2.hi r15=a6b2.lo */
-	addq	%r15, %rbx              /* a0b8.lo.. */
-	adcq	%rdi, %rcx              /* a0b8.hi.. */
+	adcq	%r11, %r9               /* a0b7.hi.. */
+	mulxq	(%rax), %r11, %r15      /* r15=a6b0.hi r11=a6b0.lo */
+	addq	%r11, %rbp              /* a0b6.lo.. */
+	adcq	%r15, %rbx              /* a0b6.hi.. */
+	mulxq	16(%rax), %r15, %r11    /* r11=a6b2.hi r15=a6b2.lo */
+	addq	%r15, %rdi              /* a0b8.lo.. */
+	adcq	%r11, %rcx              /* a0b8.hi.. */
 	shlq	$1, %rdx                /* a6x2 */
-	mulxq	24(%rax), %r15, %rdi    /* rdi=a6x2b3.hi r15=a6x2b3.lo */
-	addq	%r15, %r12              /* a0b0.lo.. */
-	adcq	%rdi, %rbp              /* a0b0.hi.. */
-	mulxq	32(%rax), %r15, %rdi    /* rdi=a6x2b4.hi r15=a6x2b4.lo */
+	mulxq	32(%rax), %r15, %r11    /* r11=a6x2b4.hi r15=a6x2b4.lo */
 	addq	%r15, %r14              /* a0b1.lo.. */
-	adcq	%rdi, %r13              /* a0b1.hi.. */
-	mulxq	40(%rax), %r15, %rdi    /* rdi=a6x2b5.hi r15=a6x2b5.lo */
+	adcq	%r11, %r13              /* a0b1.hi.. */
+	mulxq	40(%rax), %r15, %r11    /* r11=a6x2b5.hi r15=a6x2b5.lo */
 	addq	56(%rsp), %r15          /* a0b2.lo.. */
-	adcq	24(%rsp), %rdi          /* a0b2.hi.. */
-	movq	%r10, 24(%rsp)          /* spill a0b6.hi.. */
-	movq	%r11, 56(%rsp)          /* spill a0b6.lo.. */
-	mulxq	48(%rax), %r11, %r10    /* r10=a6x2b6.hi r11=a6x2b6.lo */
-	addq	48(%rsp), %r11          /* a0b3.lo.. */
-	adcq	40(%rsp), %r10          /* a0b3.hi.. */
-	movq	%r10, 40(%rsp)          /* spill a0b3.hi.. */
-	movq	%r11, 48(%rsp)          /* spill a0b3.lo.. */
-	mulxq	56(%rax), %r11, %r10    /* r10=a6x2b7.hi r11=a6x2b7.lo */
-	addq	32(%rsp), %r11          /* a0b4.lo.. */
-	adcq	8(%rsp), %r10           /* a0b4.hi.. */
-	movq	%r10, 8(%rsp)           /* spill a0b4.hi.. */
-	mulxq	64(%rax), %r10, %rdx    /* rdx=a6x2b8.hi r10=a6x2b8.lo */
-	addq	64(%rsp), %r10          /* a0b5.lo.. */
+	adcq	24(%rsp), %r11          /* a0b2.hi.. */
+	movq	%rbx, 24(%rsp)          /* spill a0b6.hi.. */
+	movq	%rbp, 56(%rsp)          /* spill a0b6.lo.. */
+	mulxq	24(%rax), %rbp, %rbx    /* rbx=a6x2b3.hi rbp=a6x2b3.lo */
+	addq	%rbp, %r12              /* a0b0.lo.. */
+	adcq	%rbx, %r10              /* a0b0.hi.. */
+	mulxq	48(%rax), %rbp, %rbx    /* rbx=a6x2b6.hi rbp=a6x2b6.lo */
+	addq	48(%rsp), %rbp          /* a0b3.lo.. */
+	adcq	40(%rsp), %rbx          /* a0b3.hi.. */
+	movq	%rbx, 40(%rsp)          /* spill a0b3.hi.. */
+	movq	%rbp, 48(%rsp)          /* spill a0b3.lo.. */
+	mulxq	56(%rax), %rbp, %rbx    /* rbx=a6x2b7.hi rbp=a6x2b7.lo */
+	addq	32(%rsp), %rbp          /* a0b4.lo.. */
+	adcq	8(%rsp), %rbx           /* a0b4.hi.. */
+	movq	%rbx, 8(%rsp)           /* spill a0b4.hi.. */
+	mulxq	64(%rax), %rbx, %rdx    /* rdx=a6x2b8.hi rbx=a6x2b8.lo */
+	addq	64(%rsp), %rbx          /* a0b5.lo.. */
 	adcq	16(%rsp), %rdx          /* a0b5.hi.. */
+	movq	%rbp, 64(%rsp)          /* spill a0b4.lo.. */
+	movq	%rbx, 32(%rsp)          /* spill a0b5.lo.. */
 	movq	%rdx, 16(%rsp)          /* spill a0b5.hi.. */
 	movq	56(%rsi), %rdx          /* a[7] */
-	movq	%r10, 32(%rsp)          /* spill a0b5.lo.. */
-	movq	%r11, 64(%rsp)          /* spill a0b4.lo.. */
-	mulxq	(%rax), %r11, %r10      /* r10=a7b0.hi r11=a7b0.lo */
-	addq	%r11, %r8               /* a0b7.lo.. */
-	adcq	%r10, %r9               /* a0b7.hi.. */
-	mulxq	8(%rax), %r11, %r10     /* r10=a7b1.hi r11=a7b1.lo */
-	addq	%r11, %rbx              /* a0b8.lo.. */
-	adcq	%r10, %rcx              /* a0b8.hi.. */
+	mulxq	8(%rax), %rbp, %rbx     /* rbx=a7b1.hi rbp=a7b1.lo */
+	addq	%rbp, %rdi              /* a0b8.lo.. */
+	adcq	%rbx, %rcx              /* a0b8.hi.. */
+	mulxq	(%rax), %rbp, %rbx      /* rbx=a7b0.hi rbp=a7b0.lo */
+	addq	%rbp, %r8               /* a0b7.lo.. */
+	adcq	%rbx, %r9               /* a0b7.hi.. */
 	shlq	$1, %rdx                /* a7x2 */
-	mulxq	16(%rax), %r11, %r10    /* r10=a7x2b2.hi r11=a7x2b2.lo */
-	addq	%r11, %r12              /* a0b0.lo.. */
-	adcq	%r10, %rbp              /* a0b0.hi.. */
-	mulxq	24(%rax), %r11, %r10    /* r10=a7x2b3.hi r11=a7x2b3.lo */
-	addq	%r11, %r14              /* a0b1.lo.. */
-	adcq	%r10, %r13              /* a0b1.hi.. */
-	mulxq	32(%rax), %r11, %r10    /* r10=a7x2b4.hi r11=a7x2b4.lo */
-	addq	%r11, %r15              /* a0b2.lo.. */
-	adcq	%r10, %rdi              /* a0b2.hi.. */
-	mulxq	40(%rax), %r11, %r10    /* r10=a7x2b5.hi r11=a7x2b5.lo */
-	addq	48(%rsp), %r11          /* a0b3.lo.. */
-	adcq	40(%rsp), %r10          /* a0b3.hi.. */
+	mulxq	32(%rax), %rbp, %rbx    /* rbx=a7x2b4.hi rbp=a7x2b4.lo */
+	addq	%rbp, %r15              /* a0b2.lo.. */
+	adcq	%rbx, %r11              /* a0b2.hi.. */
+	mulxq	24(%rax), %rbp, %rbx    /* rbx=a7x2b3.hi rbp=a7x2b3.lo */
+	addq	%rbp, %r14              /* a0b1.lo.. */
+	adcq	%rbx, %r13              /* a0b1.hi.. */
+	mulxq	16(%rax), %rbp, %rbx    /* rbx=a7x2b2.hi rbp=a7x2b2.lo */
+	addq	%rbp, %r12              /* a0b0.lo.. */
+	adcq	%rbx, %r10              /* a0b0.hi.. */
+	mulxq	40(%rax), %rbp, %rbx    /* rbx=a7x2b5.hi rbp=a7x2b5.lo */
+	addq	48(%rsp), %rbp          /* a0b3.lo.. */
+	adcq	40(%rsp), %rbx          /* a0b3.hi.. */
 	movq	%r9, 40(%rsp)           /* spill a0b7.hi.. */
 	movq	%r8, 48(%rsp)           /* spill a0b7.lo.. */
 	mulxq	48(%rax), %r8, %r9      /* r9=a7x2b6.hi r8=a7x2b6.lo */
@@ -460,107 +460,104 @@ SYMBOL(p521_9x58_mul):
 	movq	(%rax), %rdx            /* b[0] */
 	movq	%r9, 32(%rsp)           /* spill a0b6.lo.. */
 	mulxq	64(%rsi), %r9, %rdx     /* rdx=a8b0.hi r9=a8b0.lo */
-	addq	%r9, %rbx               /* a0b8.lo.. */
+	addq	%r9, %rdi               /* a0b8.lo.. */
 	adcq	%rdx, %rcx              /* a0b8.hi.. */
 	movq	64(%rsi), %rdx          /* a[8] */
 	shlq	$1, %rdx                /* a8x2 */
 	mulxq	8(%rax), %rsi, %r9      /* r9=a8x2b1.hi rsi=a8x2b1.lo */
 	addq	%rsi, %r12              /* a0b0.lo.. */
-	adcq	%r9, %rbp               /* a0b0.hi.. */
-	mulxq	16(%rax), %rsi, %r9     /* r9=a8x2b2.hi rsi=a8x2b2.lo */
-	addq	%rsi, %r14              /* a0b1.lo.. */
-	adcq	%r9, %r13               /* a0b1.hi.. */
-	mulxq	24(%rax), %rsi, %r9     /* r9=a8x2b3.hi rsi=a8x2b3.lo */
-	addq	%rsi, %r15              /* a0b2.lo.. */
-	adcq	%r9, %rdi               /* a0b2.hi.. */
-	mulxq	32(%rax), %rsi, %r9     /* r9=a8x2b4.hi rsi=a8x2b4.lo */
-	addq	%rsi, %r11              /* a0b3.lo.. */
-	adcq	%r9, %r10               /* a0b3.hi.. */
-	mulxq	40(%rax), %rsi, %r9     /* r9=a8x2b5.hi rsi=a8x2b5.lo */
-	addq	64(%rsp), %rsi          /* a0b4.lo.. */
-	adcq	8(%rsp), %r9            /* a0b4.hi.. */
-	movq	%rcx, 8(%rsp)           /* spill a0b8.hi.. */
-	movq	%rbx, 56(%rsp)          /* spill a0b8.lo.. */
-	mulxq	48(%rax), %rbx, %rcx    /* rcx=a8x2b6.hi rbx=a8x2b6.lo */
-	addq	%rbx, %r8               /* a0b5.lo.. */
-	adcq	16(%rsp), %rcx          /* a0b5.hi.. */
-	movq	%rcx, 16(%rsp)          /* spill a0b5.hi.. */
-	mulxq	56(%rax), %rcx, %rbx    /* rbx=a8x2b7.hi rcx=a8x2b7.lo */
-	addq	32(%rsp), %rcx          /* a0b6.lo.. */
-	adcq	24(%rsp), %rbx          /* a0b6.hi.. */
-	mulxq	64(%rax), %rax, %rdx    /* rdx=a8x2b8.hi rax=a8x2b8.lo */
-	addq	48(%rsp), %rax          /* a0b7.lo.. */
-	adcq	40(%rsp), %rdx          /* a0b7.hi.. */
-	movq	%rdx, 24(%rsp)          /* spill a0b7.hi.. */
-	movq	%rbp, %rdx              /* a0b0.hi.. */
-	shldq	$6, %r12, %rdx          /* (a0b0.lo..).high     limb, carry = (column + carry).split(width) */
-	shrq	$58, %rbp               /* (a0b0.hi..).high */
-	addq	%rdx, %r14              /* a0b1.lo.. */
-	adcq	%rbp, %r13              /* a0b1.hi.. */
-	movq	%r13, %rdx              /* a0b1.hi.. */
-	shldq	$6, %r14, %rdx          /* (a0b1.lo..).high */
+	adcq	%r9, %r10               /* a0b0.hi.. */
+	movq	%rcx, 56(%rsp)          /* spill a0b8.hi.. */
+	movq	%r10, %r9               /* a0b0.hi.. */
+	mulxq	16(%rax), %rcx, %rsi    /* rsi=a8x2b2.hi rcx=a8x2b2.lo */
+	addq	%rcx, %r14              /* a0b1.lo.. */
+	adcq	%rsi, %r13              /* a0b1.hi.. */
+	shldq	$6, %r12, %r9           /* (a0b0.lo..).high     limb, carry = (column + carry).split(width) */
+	shrq	$58, %r10               /* (a0b0.hi..).high */
+	addq	%r9, %r14               /* a0b1.lo.. */
+	adcq	%r10, %r13              /* a0b1.hi.. */
+	movq	%r13, %r9               /* a0b1.hi.. */
 	shrq	$58, %r13               /* (a0b1.hi..).high */
-	addq	%rdx, %r15              /* a0b2.lo.. */
-	adcq	%r13, %rdi              /* a0b2.hi.. */
-	movq	%rdi, %rdx              /* a0b2.hi.. */
-	shldq	$6, %r15, %rdx          /* (a0b2.lo..).high */
-	shrq	$58, %rdi               /* (a0b2.hi..).high */
-	addq	%rdx, %r11              /* a0b3.lo.. */
-	adcq	%rdi, %r10              /* a0b3.hi.. */
-	movq	%r10, %rdx              /* a0b3.hi.. */
-	shldq	$6, %r11, %rdx          /* (a0b3.lo..).high */
-	shrq	$58, %r10               /* (a0b3.hi..).high */
-	addq	%rdx, %rsi              /* a0b4.lo.. */
-	adcq	%r10, %r9               /* a0b4.hi.. */
-	movq	%r9, %r10               /* a0b4.hi.. */
-	shldq	$6, %rsi, %r10          /* (a0b4.lo..).high */
-	shrq	$58, %r9                /* (a0b4.hi..).high */
+	mulxq	24(%rax), %rsi, %rcx    /* rcx=a8x2b3.hi rsi=a8x2b3.lo columns[k] += (n * x) * y */
+	addq	%rsi, %r15              /* a0b2.lo.. */
+	adcq	%rcx, %r11              /* a0b2.hi.. */
+	mulxq	32(%rax), %rsi, %rcx    /* rcx=a8x2b4.hi rsi=a8x2b4.lo */
+	shldq	$6, %r14, %r9           /* (a0b1.lo..).high     limb, carry = (column + carry).split(width) */
+	addq	%rsi, %rbp              /* a0b3.lo..            columns[k] += (n * x) * y */
+	adcq	%rcx, %rbx              /* a0b3.hi.. */
+	addq	%r9, %r15               /* a0b2.lo..            limb, carry = (column + carry).split(width) */
+	adcq	%r13, %r11              /* a0b2.hi.. */
+	movq	%r11, %r9               /* a0b2.hi.. */
+	shldq	$6, %r15, %r9           /* (a0b2.lo..).high */
+	shrq	$58, %r11               /* (a0b2.hi..).high */
+	addq	%r9, %rbp               /* a0b3.lo.. */
+	adcq	%r11, %rbx              /* a0b3.hi.. */
+	mulxq	48(%rax), %r10, %r9     /* r9=a8x2b6.hi r10=a8x2b6.lo columns[k] += (n * x) * y */
+	movq	%rbx, %r11              /* a0b3.hi.. */
+	mulxq	40(%rax), %rsi, %rcx    /* rcx=a8x2b5.hi rsi=a8x2b5.lo */
+	addq	64(%rsp), %rsi          /* a0b4.lo.. */
+	adcq	8(%rsp), %rcx           /* a0b4.hi.. */
+	shldq	$6, %rbp, %r11          /* (a0b3.lo..).high     limb, carry = (column + carry).split(width) */
+	shrq	$58, %rbx               /* (a0b3.hi..).high */
+	addq	%r11, %rsi              /* a0b4.lo.. */
+	adcq	%rbx, %rcx              /* a0b4.hi.. */
+	movq	%rcx, %r11              /* a0b4.hi.. */
+	mulxq	56(%rax), %r13, %rbx    /* rbx=a8x2b7.hi r13=a8x2b7.lo columns[k] += (n * x) * y */
 	addq	%r10, %r8               /* a0b5.lo.. */
 	adcq	16(%rsp), %r9           /* a0b5.hi.. */
-	movq	%r9, %r10               /* a0b5.hi.. */
-	shldq	$6, %r8, %r10           /* (a0b5.lo..).high */
+	shldq	$6, %rsi, %r11          /* (a0b4.lo..).high     limb, carry = (column + carry).split(width) */
+	shrq	$58, %rcx               /* (a0b4.hi..).high */
+	addq	%r11, %r8               /* a0b5.lo.. */
+	adcq	%rcx, %r9               /* a0b5.hi.. */
+	movq	%r9, %rcx               /* a0b5.hi.. */
 	shrq	$58, %r9                /* (a0b5.hi..).high */
-	addq	%r10, %rcx              /* a0b6.lo.. */
+	shldq	$6, %r8, %rcx           /* (a0b5.lo..).high */
+	mulxq	64(%rax), %r10, %rax    /* rax=a8x2b8.hi r10=a8x2b8.lo columns[k] += (n * x) * y */
+	addq	32(%rsp), %r13          /* a0b6.lo.. */
+	adcq	24(%rsp), %rbx          /* a0b6.hi.. */
+	movabsq	$0x3ffffffffffffff, %r11 /* 0x3ffffffffffffff */
+	andq	%r11, %r12              /* (a0b0.lo..).low      limb, carry = (column + carry).split(width) */
+	addq	%rcx, %r13              /* a0b6.lo.. */
 	adcq	%r9, %rbx               /* a0b6.hi.. */
-	movq	%rbx, %r10              /* a0b6.hi.. */
-	shldq	$6, %rcx, %r10          /* (a0b6.lo..).high */
-	shrq	$58, %rbx               /* (a0b6.hi..).high */
-	addq	%r10, %rax              /* a0b7.lo.. */
-	adcq	24(%rsp), %rbx          /* a0b7.hi.. */
-	movq	%rbx, %r10              /* a0b7.hi.. */
-	shldq	$6, %rax, %r10          /* (a0b7.lo..).high */
-	shrq	$58, %rbx               /* (a0b7.hi..).high */
-	addq	56(%rsp), %r10          /* a0b8.lo.. */
-	adcq	8(%rsp), %rbx           /* a0b8.hi.. */
-	movq	%rbx, %r9               /* a0b8.hi.. */
-	shldq	$7, %r10, %r9           /* (a0b8.lo..).high */
-	shrq	$57, %rbx               /* (a0b8.hi..).high */
-	movabsq	$0x3ffffffffffffff, %rdx /* 0x3ffffffffffffff */
-	andq	%rdx, %r12              /* (a0b0.lo..).low */
+	movq	%rbx, %r9               /* a0b6.hi.. */
+	addq	48(%rsp), %r10          /* a0b7.lo..            columns[k] += (n * x) * y */
+	adcq	40(%rsp), %rax          /* a0b7.hi.. */
+	shrq	$58, %rbx               /* (a0b6.hi..).high     limb, carry = (column + carry).split(width) */
+	andq	%r11, %rsi              /* (a0b4.lo..).low */
+	shldq	$6, %r13, %r9           /* (a0b6.lo..).high */
+	addq	%r9, %r10               /* a0b7.lo.. */
+	adcq	%rbx, %rax              /* a0b7.hi.. */
+	movq	%rax, %r9               /* a0b7.hi.. */
+	movq	(%rsp), %rdx            /* out */
+	shldq	$6, %r10, %r9           /* (a0b7.lo..).high */
+	andq	%r11, %r15              /* (a0b2.lo..).low */
+	andq	%r11, %r14              /* (a0b1.lo..).low */
+	shrq	$58, %rax               /* (a0b7.hi..).high */
+	andq	%r11, %rbp              /* (a0b3.lo..).low */
+	movq	%r15, 16(%rdx)          /*                      limbs[1] += carry */
+	andq	%r11, %r10              /* (a0b7.lo..).low      limb, carry = (column + carry).split(width) */
+	addq	%r9, %rdi               /* a0b8.lo.. */
+	adcq	56(%rsp), %rax          /* a0b8.hi.. */
+	movq	%rax, %r9               /* a0b8.hi.. */
+	shldq	$7, %rdi, %r9           /* (a0b8.lo..).high */
+	shrq	$57, %rax               /* (a0b8.hi..).high */
+	movabsq	$0x1ffffffffffffff, %rcx /* 0x1ffffffffffffff */
 	addq	%r9, %r12               /* (a0b0.lo..).low..    limbs[0], carry = (limbs[0] + carry).split(58) */
-	movq	(%rsp), %r9             /* out */
-	adcq	$0, %rbx                /* (a0b8.hi..).high.. */
-	shldq	$6, %r12, %rbx          /* ((a0b0.lo..).low..).high */
-	andq	%rdx, %r14              /* (a0b1.lo..).low      limb, carry = (column + carry).split(width) */
-	addq	%rbx, %r14              /* (a0b1.lo..).low..    limbs[1] += carry */
-	andq	%rdx, %r12              /* ((a0b0.lo..).low..).low limbs[0], carry = (limbs[0] + carry).split(58) */
-	movq	%r12, (%r9)             /*                      limbs[1] += carry */
-	movq	%r14, 8(%r9)
-	andq	%rdx, %r15              /* (a0b2.lo..).low      limb, carry = (column + carry).split(width) */
-	movq	%r15, 16(%r9)           /*                      limbs[1] += carry */
-	andq	%rdx, %r11              /* (a0b3.lo..).low      limb, carry = (column + carry).split(width) */
-	movq	%r11, 24(%r9)           /*                      limbs[1] += carry */
-	andq	%rdx, %rsi              /* (a0b4.lo..).low      limb, carry = (column + carry).split(width) */
-	movq	%rsi, 32(%r9)           /*                      limbs[1] += carry */
-	andq	%rdx, %r8               /* (a0b5.lo..).low      limb, carry = (column + carry).split(width) */
-	movq	%r8, 40(%r9)            /*                      limbs[1] += carry */
-	andq	%rdx, %rcx              /* (a0b6.lo..).low      limb, carry = (column + carry).split(width) */
-	movq	%rcx, 48(%r9)           /*                      limbs[1] += carry */
-	andq	%rdx, %rax              /* (a0b7.lo..).low      limb, carry = (column + carry).split(width) */
-	movq	%rax, 56(%r9)           /*                      limbs[1] += carry */
-	movabsq	$0x1ffffffffffffff, %rax /* 0x1ffffffffffffff */
-	andq	%rax, %r10              /* (a0b8.lo..).low      limb, carry = (column + carry).split(width) */
-	movq	%r10, 64(%r9)           /*                      limbs[1] += carry */
+	adcq	$0, %rax                /* (a0b8.hi..).high.. */
+	shldq	$6, %r12, %rax          /* ((a0b0.lo..).low..).high */
+	andq	%rcx, %rdi              /* (a0b8.lo..).low      limb, carry = (column + carry).split(width) */
+	andq	%r11, %r8               /* (a0b5.lo..).low */
+	andq	%r11, %r12              /* ((a0b0.lo..).low..).low limbs[0], carry = (limbs[0] + carry).split(58) */
+	andq	%r11, %r13              /* (a0b6.lo..).low      limb, carry = (column + carry).split(width) */
+	movq	%r8, 40(%rdx)           /*                      limbs[1] += carry */
+	addq	%rax, %r14              /* (a0b1.lo..).low.. */
+	movq	%r12, (%rdx)
+	movq	%r14, 8(%rdx)
+	movq	%r13, 48(%rdx)
+	movq	%rsi, 32(%rdx)
+	movq	%r10, 56(%rdx)
+	movq	%rdi, 64(%rdx)
+	movq	%rbp, 24(%rdx)
 	addq	$72, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -626,243 +623,247 @@ SYMBOL(p521_9x58_sqr):
 	subq	$120, %rsp              /* slots */
 	.cfi_def_cfa_offset 176
 	movq	(%rsi), %rdx            /* a[0] */
+	movq	%rdi, (%rsp)            /* spill out */
 	mulxq	%rdx, %r10, %rax        /* rax=a0a0.hi r10=a0a0.lo columns[k] += (n * x) * y */
 	shlq	$1, %rdx                /* a0x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
 	movq	%rdx, %r11              /* a0x2 */
 	movq	8(%rsi), %rdx           /* a[1] */
-	mulxq	%rdx, %r8, %r9          /* r9=a1a1.hi r8=a1a1.lo columns[k] += (n * x) * y */
-	mulxq	%r11, %rbx, %rcx        /* rcx=a1a0x2.hi rbx=a1a0x2.lo */
+	mulxq	%r11, %rbx, %rcx        /* rcx=a1a0x2.hi rbx=a1a0x2.lo columns[k] += (n * x) * y */
+	mulxq	%rdx, %r8, %r9          /* r9=a1a1.hi r8=a1a1.lo */
 	shlq	$1, %rdx                /* a1x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
 	movq	%rdx, %rbp              /* a1x2 */
+	movq	%rbx, 56(%rsp)          /* spill a1a0x2.lo */
 	movq	16(%rsi), %rdx          /* a[2] */
 	mulxq	%r11, %r13, %r12        /* r12=a2a0x2.hi r13=a2a0x2.lo columns[k] += (n * x) * y */
-	mulxq	%rdx, %r15, %r14        /* r14=a2a2.hi r15=a2a2.lo */
 	addq	%r13, %r8               /* a1a1.lo.. */
 	adcq	%r12, %r9               /* a1a1.hi.. */
-	mulxq	%rbp, %r13, %r12        /* r12=a2a1x2.hi r13=a2a1x2.lo */
+	movq	%rcx, 8(%rsp)           /* spill a1a0x2.hi */
+	mulxq	%rdx, %r15, %r14        /* r14=a2a2.hi r15=a2a2.lo */
+	mulxq	%rbp, %rcx, %rdi        /* rdi=a2a1x2.hi rcx=a2a1x2.lo */
 	shlq	$1, %rdx                /* a2x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
-	movq	%rdx, (%rsp)            /* spill a2x2 */
-	movq	24(%rsi), %rdx          /* a[3] */
-	movq	%rdi, 8(%rsp)           /* spill out */
+	movq	%rdx, %r12              /* a2x2 */
 	movq	%r9, 16(%rsp)           /* spill a1a1.hi.. */
-	mulxq	%r11, %r9, %rdi         /* rdi=a3a0x2.hi r9=a3a0x2.lo columns[k] += (n * x) * y */
-	addq	%r9, %r13               /* a2a1x2.lo.. */
-	adcq	%rdi, %r12              /* a2a1x2.hi.. */
-	mulxq	%rbp, %rdi, %r9         /* r9=a3a1x2.hi rdi=a3a1x2.lo */
-	addq	%rdi, %r15              /* a2a2.lo.. */
-	adcq	%r9, %r14               /* a2a2.hi.. */
-	mulxq	(%rsp), %rdi, %r9       /* r9=a3a2x2.hi rdi=a3a2x2.lo */
-	movq	%r12, 24(%rsp)          /* spill a2a1x2.hi.. */
-	movq	%r13, 32(%rsp)          /* spill a2a1x2.lo.. */
-	mulxq	%rdx, %r13, %r12        /* r12=a3a3.hi r13=a3a3.lo */
+	movq	24(%rsi), %rdx          /* a[3] */
+	movq	%r8, 48(%rsp)           /* spill a1a1.lo.. */
+	mulxq	%r11, %r9, %r13         /* r13=a3a0x2.hi r9=a3a0x2.lo columns[k] += (n * x) * y */
+	mulxq	%rbp, %rbx, %r8         /* r8=a3a1x2.hi rbx=a3a1x2.lo */
+	addq	%r9, %rcx               /* a2a1x2.lo.. */
+	movq	%rcx, 32(%rsp)          /* spill a2a1x2.lo.. */
+	adcq	%r13, %rdi              /* a2a1x2.hi.. */
+	mulxq	%rdx, %rcx, %r9         /* r9=a3a3.hi rcx=a3a3.lo */
+	addq	%rbx, %r15              /* a2a2.lo.. */
+	adcq	%r8, %r14               /* a2a2.hi.. */
+	mulxq	%r12, %r13, %r8         /* r8=a3a2x2.hi r13=a3a2x2.lo */
 	shlq	$1, %rdx                /* a3x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
 	movq	%rdx, 40(%rsp)          /* spill a3x2 */
 	movq	32(%rsi), %rdx          /* a[4] */
-	movq	%r8, 48(%rsp)           /* spill a1a1.lo.. */
-	movq	%rcx, 56(%rsp)          /* spill a1a0x2.hi */
-	mulxq	%r11, %rcx, %r8         /* r8=a4a0x2.hi rcx=a4a0x2.lo columns[k] += (n * x) * y */
-	addq	%rcx, %r15              /* a2a2.lo.. */
-	adcq	%r8, %r14               /* a2a2.hi.. */
-	mulxq	%rbp, %rcx, %r8         /* r8=a4a1x2.hi rcx=a4a1x2.lo */
-	addq	%rcx, %rdi              /* a3a2x2.lo.. */
-	adcq	%r8, %r9                /* a3a2x2.hi.. */
-	mulxq	(%rsp), %rcx, %r8       /* r8=a4a2x2.hi rcx=a4a2x2.lo */
-	addq	%rcx, %r13              /* a3a3.lo.. */
-	adcq	%r8, %r12               /* a3a3.hi.. */
-	mulxq	40(%rsp), %rcx, %r8     /* r8=a4a3x2.hi rcx=a4a3x2.lo */
+	movq	%rdi, 24(%rsp)          /* spill a2a1x2.hi.. */
+	mulxq	%rbp, %rbx, %rdi        /* rdi=a4a1x2.hi rbx=a4a1x2.lo columns[k] += (n * x) * y */
+	addq	%rbx, %r13              /* a3a2x2.lo.. */
+	adcq	%rdi, %r8               /* a3a2x2.hi.. */
+	mulxq	%r11, %rbx, %rdi        /* rdi=a4a0x2.hi rbx=a4a0x2.lo */
+	addq	%rbx, %r15              /* a2a2.lo.. */
+	adcq	%rdi, %r14              /* a2a2.hi.. */
+	movq	%rax, 96(%rsp)          /* spill a0a0.hi */
+	mulxq	%r12, %rbx, %rax        /* rax=a4a2x2.hi rbx=a4a2x2.lo */
+	addq	%rbx, %rcx              /* a3a3.lo.. */
+	mulxq	%rdx, %rbx, %rdi        /* rdi=a4a4.hi rbx=a4a4.lo */
+	adcq	%rax, %r9               /* a3a3.hi.. */
 	movq	%r14, 64(%rsp)          /* spill a2a2.hi.. */
-	movq	%r15, 72(%rsp)          /* spill a2a2.lo.. */
-	mulxq	%rdx, %r15, %r14        /* r14=a4a4.hi r15=a4a4.lo */
+	mulxq	40(%rsp), %r14, %rax    /* rax=a4a3x2.hi r14=a4a3x2.lo */
 	shlq	$1, %rdx                /* a4x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
-	movq	%rdx, 80(%rsp)          /* spill a4x2 */
-	movq	40(%rsi), %rdx          /* a[5] */
 	movq	%r11, 88(%rsp)          /* spill a0x2 */
-	movq	%rbx, 96(%rsp)          /* spill a1a0x2.lo */
-	mulxq	%r11, %rbx, %r11        /* r11=a5a0x2.hi rbx=a5a0x2.lo columns[k] += (n * x) * y */
-	addq	%rbx, %rdi              /* a3a2x2.lo.. */
-	adcq	%r11, %r9               /* a3a2x2.hi.. */
-	mulxq	%rbp, %rbx, %r11        /* r11=a5a1x2.hi rbx=a5a1x2.lo */
-	addq	%rbx, %r13              /* a3a3.lo.. */
-	adcq	%r11, %r12              /* a3a3.hi.. */
-	mulxq	(%rsp), %rbx, %r11      /* r11=a5a2x2.hi rbx=a5a2x2.lo */
-	addq	%rbx, %rcx              /* a4a3x2.lo.. */
-	adcq	%r11, %r8               /* a4a3x2.hi.. */
-	mulxq	40(%rsp), %rbx, %r11    /* r11=a5a3x2.hi rbx=a5a3x2.lo */
+	movq	%rdx, 80(%rsp)          /* spill a4x2 */
+	movq	%r15, 72(%rsp)          /* spill a2a2.lo.. */
+	movq	40(%rsi), %rdx          /* a[5] */
+	mulxq	%r11, %r15, %r11        /* r11=a5a0x2.hi r15=a5a0x2.lo columns[k] += (n * x) * y */
+	addq	%r15, %r13              /* a3a2x2.lo.. */
+	adcq	%r11, %r8               /* a3a2x2.hi.. */
+	mulxq	%rbp, %r15, %r11        /* r11=a5a1x2.hi r15=a5a1x2.lo */
+	addq	%r15, %rcx              /* a3a3.lo.. */
+	adcq	%r11, %r9               /* a3a3.hi.. */
+	mulxq	40(%rsp), %r15, %r11    /* r11=a5a3x2.hi r15=a5a3x2.lo */
+	addq	%r15, %rbx              /* a4a4.lo.. */
+	adcq	%r11, %rdi              /* a4a4.hi.. */
+	mulxq	%r12, %r15, %r11        /* r11=a5a2x2.hi r15=a5a2x2.lo */
+	addq	%r15, %r14              /* a4a3x2.lo.. */
+	adcq	%r11, %rax              /* a4a3x2.hi.. */
 	shlq	$1, %rdx                /* a5x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
-	addq	%rbx, %r15              /* a4a4.lo..            columns[k] += (n * x) * y */
-	adcq	%r11, %r14              /* a4a4.hi.. */
-	mulxq	80(%rsp), %rbx, %r11    /* r11=a5x2a4x2.hi rbx=a5x2a4x2.lo */
-	addq	%rbx, %r10              /* a0a0.lo.. */
-	adcq	%r11, %rax              /* a0a0.hi.. */
-	mulxq	40(%rsi), %rbx, %r11    /* r11=a5x2a5.hi rbx=a5x2a5.lo */
-	addq	96(%rsp), %rbx          /* a1a0x2.lo.. */
-	adcq	56(%rsp), %r11          /* a1a0x2.hi.. */
-	movq	%rdx, 56(%rsp)          /* spill a5x2 */
+	mulxq	80(%rsp), %r15, %r11    /* r11=a5x2a4x2.hi r15=a5x2a4x2.lo columns[k] += (n * x) * y */
+	addq	%r15, %r10              /* a0a0.lo.. */
+	adcq	96(%rsp), %r11          /* a0a0.hi.. */
+	movq	%r8, 96(%rsp)           /* spill a3a2x2.hi.. */
+	mulxq	40(%rsi), %r15, %r8     /* r8=a5x2a5.hi r15=a5x2a5.lo */
+	addq	56(%rsp), %r15          /* a1a0x2.lo.. */
+	adcq	8(%rsp), %r8            /* a1a0x2.hi.. */
+	movq	%rdx, 8(%rsp)           /* spill a5x2 */
+	movq	%r8, 104(%rsp)          /* spill a1a0x2.hi.. */
 	movq	48(%rsi), %rdx          /* a[6] */
-	movq	%r9, 96(%rsp)           /* spill a3a2x2.hi.. */
-	movq	%rdi, 104(%rsp)         /* spill a3a2x2.lo.. */
-	mulxq	88(%rsp), %rdi, %r9     /* r9=a6a0x2.hi rdi=a6a0x2.lo */
-	addq	%rdi, %r13              /* a3a3.lo.. */
-	adcq	%r9, %r12               /* a3a3.hi.. */
-	mulxq	%rbp, %rdi, %r9         /* r9=a6a1x2.hi rdi=a6a1x2.lo */
-	addq	%rdi, %rcx              /* a4a3x2.lo.. */
-	adcq	%r9, %r8                /* a4a3x2.hi.. */
-	mulxq	(%rsp), %rdi, %r9       /* r9=a6a2x2.hi rdi=a6a2x2.lo */
+	movq	%r13, 56(%rsp)          /* spill a3a2x2.lo.. */
+	mulxq	%r12, %r13, %r8         /* r8=a6a2x2.hi r13=a6a2x2.lo */
+	addq	%r13, %rbx              /* a4a4.lo.. */
+	adcq	%r8, %rdi               /* a4a4.hi.. */
+	mulxq	%rbp, %r13, %r8         /* r8=a6a1x2.hi r13=a6a1x2.lo */
+	addq	%r13, %r14              /* a4a3x2.lo.. */
+	adcq	%r8, %rax               /* a4a3x2.hi.. */
+	mulxq	88(%rsp), %r8, %r13     /* r13=a6a0x2.hi r8=a6a0x2.lo */
+	addq	%r8, %rcx               /* a3a3.lo.. */
+	adcq	%r13, %r9               /* a3a3.hi.. */
 	shlq	$1, %rdx                /* a6x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
-	addq	%rdi, %r15              /* a4a4.lo..            columns[k] += (n * x) * y */
-	adcq	%r9, %r14               /* a4a4.hi.. */
-	mulxq	40(%rsp), %rdi, %r9     /* r9=a6x2a3x2.hi rdi=a6x2a3x2.lo */
-	addq	%rdi, %r10              /* a0a0.lo.. */
-	adcq	%r9, %rax               /* a0a0.hi.. */
-	mulxq	80(%rsp), %rdi, %r9     /* r9=a6x2a4x2.hi rdi=a6x2a4x2.lo */
-	addq	%rdi, %rbx              /* a1a0x2.lo.. */
-	adcq	%r9, %r11               /* a1a0x2.hi.. */
-	mulxq	56(%rsp), %rdi, %r9     /* r9=a6x2a5x2.hi rdi=a6x2a5x2.lo */
-	addq	48(%rsp), %rdi          /* a1a1.lo.. */
-	adcq	16(%rsp), %r9           /* a1a1.hi.. */
-	movq	%r12, 16(%rsp)          /* spill a3a3.hi.. */
-	movq	%r13, 48(%rsp)          /* spill a3a3.lo.. */
-	mulxq	48(%rsi), %r13, %r12    /* r12=a6x2a6.hi r13=a6x2a6.lo */
-	addq	32(%rsp), %r13          /* a2a1x2.lo.. */
-	adcq	24(%rsp), %r12          /* a2a1x2.hi.. */
-	movq	%rdx, 24(%rsp)          /* spill a6x2 */
-	movq	56(%rsi), %rdx          /* a[7] */
-	movq	%r12, 32(%rsp)          /* spill a2a1x2.hi.. */
-	movq	%r13, 112(%rsp)         /* spill a2a1x2.lo.. */
-	mulxq	88(%rsp), %r13, %r12    /* r12=a7a0x2.hi r13=a7a0x2.lo */
-	addq	%r13, %rcx              /* a4a3x2.lo.. */
-	adcq	%r12, %r8               /* a4a3x2.hi.. */
-	mulxq	%rbp, %r13, %r12        /* r12=a7a1x2.hi r13=a7a1x2.lo */
-	shlq	$1, %rdx                /* a7x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
-	addq	%r13, %r15              /* a4a4.lo..            columns[k] += (n * x) * y */
-	adcq	%r12, %r14              /* a4a4.hi.. */
-	mulxq	(%rsp), %r13, %r12      /* r12=a7x2a2x2.hi r13=a7x2a2x2.lo */
+	mulxq	40(%rsp), %r13, %r8     /* r8=a6x2a3x2.hi r13=a6x2a3x2.lo columns[k] += (n * x) * y */
 	addq	%r13, %r10              /* a0a0.lo.. */
-	adcq	%r12, %rax              /* a0a0.hi.. */
-	mulxq	40(%rsp), %r13, %r12    /* r12=a7x2a3x2.hi r13=a7x2a3x2.lo */
-	addq	%r13, %rbx              /* a1a0x2.lo.. */
-	adcq	%r12, %r11              /* a1a0x2.hi.. */
-	mulxq	80(%rsp), %r13, %r12    /* r12=a7x2a4x2.hi r13=a7x2a4x2.lo */
-	addq	%r13, %rdi              /* a1a1.lo.. */
-	adcq	%r12, %r9               /* a1a1.hi.. */
-	mulxq	56(%rsp), %r13, %r12    /* r12=a7x2a5x2.hi r13=a7x2a5x2.lo */
-	addq	112(%rsp), %r13         /* a2a1x2.lo.. */
-	adcq	32(%rsp), %r12          /* a2a1x2.hi.. */
-	movq	%r8, 32(%rsp)           /* spill a4a3x2.hi.. */
-	movq	%rcx, 112(%rsp)         /* spill a4a3x2.lo.. */
-	mulxq	24(%rsp), %rcx, %r8     /* r8=a7x2a6x2.hi rcx=a7x2a6x2.lo */
-	addq	72(%rsp), %rcx          /* a2a2.lo.. */
-	adcq	64(%rsp), %r8           /* a2a2.hi.. */
+	adcq	%r8, %r11               /* a0a0.hi.. */
+	mulxq	80(%rsp), %r13, %r8     /* r8=a6x2a4x2.hi r13=a6x2a4x2.lo */
+	addq	%r13, %r15              /* a1a0x2.lo.. */
+	adcq	104(%rsp), %r8          /* a1a0x2.hi.. */
+	movq	%r9, 104(%rsp)          /* spill a3a3.hi.. */
+	mulxq	8(%rsp), %r9, %r13      /* r13=a6x2a5x2.hi r9=a6x2a5x2.lo */
+	addq	48(%rsp), %r9           /* a1a1.lo.. */
+	movq	%rdx, 48(%rsp)          /* spill a6x2 */
+	adcq	16(%rsp), %r13          /* a1a1.hi.. */
+	movq	%rcx, 16(%rsp)          /* spill a3a3.lo.. */
+	movq	%r13, 112(%rsp)         /* spill a1a1.hi.. */
+	mulxq	48(%rsi), %rdx, %rcx    /* rcx=a6x2a6.hi rdx=a6x2a6.lo */
+	addq	32(%rsp), %rdx          /* a2a1x2.lo.. */
+	adcq	24(%rsp), %rcx          /* a2a1x2.hi.. */
+	movq	%rdx, 24(%rsp)          /* spill a2a1x2.lo.. */
+	movq	%rcx, 32(%rsp)          /* spill a2a1x2.hi.. */
+	movq	56(%rsi), %rdx          /* a[7] */
+	mulxq	88(%rsp), %r13, %rcx    /* rcx=a7a0x2.hi r13=a7a0x2.lo */
+	addq	%r13, %r14              /* a4a3x2.lo.. */
+	adcq	%rcx, %rax              /* a4a3x2.hi.. */
+	mulxq	%rbp, %r13, %rcx        /* rcx=a7a1x2.hi r13=a7a1x2.lo */
+	shlq	$1, %rdx                /* a7x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	addq	%r13, %rbx              /* a4a4.lo..            columns[k] += (n * x) * y */
+	adcq	%rcx, %rdi              /* a4a4.hi.. */
+	mulxq	40(%rsp), %r13, %rcx    /* rcx=a7x2a3x2.hi r13=a7x2a3x2.lo */
+	addq	%r13, %r15              /* a1a0x2.lo.. */
+	adcq	%rcx, %r8               /* a1a0x2.hi.. */
+	mulxq	%r12, %r13, %rcx        /* rcx=a7x2a2x2.hi r13=a7x2a2x2.lo */
+	addq	%r13, %r10              /* a0a0.lo.. */
+	adcq	%rcx, %r11              /* a0a0.hi.. */
+	mulxq	80(%rsp), %r13, %rcx    /* rcx=a7x2a4x2.hi r13=a7x2a4x2.lo */
+	addq	%r13, %r9               /* a1a1.lo.. */
+	adcq	112(%rsp), %rcx         /* a1a1.hi.. */
+	movq	%rax, 112(%rsp)         /* spill a4a3x2.hi.. */
+	mulxq	8(%rsp), %rax, %r13     /* r13=a7x2a5x2.hi rax=a7x2a5x2.lo */
+	addq	24(%rsp), %rax          /* a2a1x2.lo.. */
+	movq	%r14, 24(%rsp)          /* spill a4a3x2.lo.. */
+	adcq	32(%rsp), %r13          /* a2a1x2.hi.. */
+	movq	%r13, 32(%rsp)          /* spill a2a1x2.hi.. */
+	mulxq	48(%rsp), %r14, %r13    /* r13=a7x2a6x2.hi r14=a7x2a6x2.lo */
+	addq	72(%rsp), %r14          /* a2a2.lo.. */
+	adcq	64(%rsp), %r13          /* a2a2.hi.. */
+	movq	%r13, 72(%rsp)          /* spill a2a2.hi.. */
 	movq	%rdx, 64(%rsp)          /* spill a7x2 */
-	movq	%r8, 72(%rsp)           /* spill a2a2.hi.. */
-	mulxq	56(%rsi), %r8, %rdx     /* rdx=a7x2a7.hi r8=a7x2a7.lo */
-	addq	104(%rsp), %r8          /* a3a2x2.lo.. */
+	mulxq	56(%rsi), %r13, %rdx    /* rdx=a7x2a7.hi r13=a7x2a7.lo */
+	addq	56(%rsp), %r13          /* a3a2x2.lo.. */
 	adcq	96(%rsp), %rdx          /* a3a2x2.hi.. */
-	movq	%rdx, 96(%rsp)          /* spill a3a2x2.hi.. */
+	movq	%rdx, 56(%rsp)          /* spill a3a2x2.hi.. */
 	movq	88(%rsp), %rdx          /* a0x2 */
-	movq	%r8, 88(%rsp)           /* spill a3a2x2.lo.. */
-	mulxq	64(%rsi), %r8, %rdx     /* rdx=a8a0x2.hi r8=a8a0x2.lo */
-	addq	%r8, %r15               /* a4a4.lo.. */
-	adcq	%rdx, %r14              /* a4a4.hi.. */
+	movq	%r13, 88(%rsp)          /* spill a3a2x2.lo.. */
+	mulxq	64(%rsi), %r13, %rdx    /* rdx=a8a0x2.hi r13=a8a0x2.lo */
+	addq	%r13, %rbx              /* a4a4.lo.. */
+	adcq	%rdx, %rdi              /* a4a4.hi.. */
 	movq	64(%rsi), %rdx          /* a[8] */
 	shlq	$1, %rdx                /* a8x2 */
-	mulxq	%rbp, %rbp, %r8         /* r8=a8x2a1x2.hi rbp=a8x2a1x2.lo */
-	addq	%rbp, %r10              /* a0a0.lo.. */
-	adcq	%r8, %rax               /* a0a0.hi.. */
-	mulxq	(%rsp), %rbp, %r8       /* r8=a8x2a2x2.hi rbp=a8x2a2x2.lo */
-	addq	%rbp, %rbx              /* a1a0x2.lo.. */
-	adcq	%r8, %r11               /* a1a0x2.hi.. */
-	mulxq	40(%rsp), %rbp, %r8     /* r8=a8x2a3x2.hi rbp=a8x2a3x2.lo */
-	addq	%rbp, %rdi              /* a1a1.lo.. */
-	adcq	%r8, %r9                /* a1a1.hi.. */
-	mulxq	80(%rsp), %rbp, %r8     /* r8=a8x2a4x2.hi rbp=a8x2a4x2.lo */
-	addq	%rbp, %r13              /* a2a1x2.lo.. */
-	adcq	%r8, %r12               /* a2a1x2.hi.. */
-	mulxq	56(%rsp), %rbp, %r8     /* r8=a8x2a5x2.hi rbp=a8x2a5x2.lo */
-	addq	%rbp, %rcx              /* a2a2.lo.. */
-	adcq	72(%rsp), %r8           /* a2a2.hi.. */
-	movq	%r14, (%rsp)            /* spill a4a4.hi.. */
-	mulxq	24(%rsp), %r14, %rbp    /* rbp=a8x2a6x2.hi r14=a8x2a6x2.lo */
-	addq	88(%rsp), %r14          /* a3a2x2.lo.. */
-	adcq	96(%rsp), %rbp          /* a3a2x2.hi.. */
-	movq	%r15, 24(%rsp)          /* spill a4a4.lo.. */
-	movq	%rbp, 40(%rsp)          /* spill a3a2x2.hi.. */
-	mulxq	64(%rsp), %rbp, %r15    /* r15=a8x2a7x2.hi rbp=a8x2a7x2.lo */
-	addq	48(%rsp), %rbp          /* a3a3.lo.. */
-	adcq	16(%rsp), %r15          /* a3a3.hi.. */
+	mulxq	%rbp, %r13, %rbp        /* rbp=a8x2a1x2.hi r13=a8x2a1x2.lo */
+	addq	%r13, %r10              /* a0a0.lo.. */
+	adcq	%rbp, %r11              /* a0a0.hi.. */
+	mulxq	80(%rsp), %r13, %rbp    /* rbp=a8x2a4x2.hi r13=a8x2a4x2.lo */
+	addq	%r13, %rax              /* a2a1x2.lo.. */
+	mulxq	%r12, %r13, %r12        /* r12=a8x2a2x2.hi r13=a8x2a2x2.lo */
+	adcq	32(%rsp), %rbp          /* a2a1x2.hi.. */
+	addq	%r13, %r15              /* a1a0x2.lo.. */
+	adcq	%r12, %r8               /* a1a0x2.hi.. */
+	mulxq	8(%rsp), %r13, %r12     /* r12=a8x2a5x2.hi r13=a8x2a5x2.lo */
+	addq	%r13, %r14              /* a2a2.lo.. */
+	adcq	72(%rsp), %r12          /* a2a2.hi.. */
+	movq	%r11, %r13              /* a0a0.hi.. */
+	shldq	$6, %r10, %r13          /* (a0a0.lo..).high     limb, carry = (column + carry).split(width) */
+	shrq	$58, %r11               /* (a0a0.hi..).high */
+	addq	%r13, %r15              /* a1a0x2.lo.. */
+	adcq	%r11, %r8               /* a1a0x2.hi.. */
+	movq	%rdi, 8(%rsp)           /* spill a4a4.hi.. */
+	mulxq	40(%rsp), %rdi, %r11    /* r11=a8x2a3x2.hi rdi=a8x2a3x2.lo columns[k] += (n * x) * y */
+	addq	%rdi, %r9               /* a1a1.lo.. */
+	mulxq	48(%rsp), %r13, %rdi    /* rdi=a8x2a6x2.hi r13=a8x2a6x2.lo */
+	adcq	%r11, %rcx              /* a1a1.hi.. */
+	movq	%r8, %r11               /* a1a0x2.hi.. */
+	shrq	$58, %r8                /* (a1a0x2.hi..).high   limb, carry = (column + carry).split(width) */
+	shldq	$6, %r15, %r11          /* (a1a0x2.lo..).high */
+	addq	%r11, %r9               /* a1a1.lo.. */
+	adcq	%r8, %rcx               /* a1a1.hi.. */
+	addq	88(%rsp), %r13          /* a3a2x2.lo..          columns[k] += (n * x) * y */
+	adcq	56(%rsp), %rdi          /* a3a2x2.hi.. */
+	movq	%rdi, 40(%rsp)          /* spill a3a2x2.hi.. */
+	movq	%rbx, 32(%rsp)          /* spill a4a4.lo.. */
+	mulxq	64(%rsp), %r8, %r11     /* r11=a8x2a7x2.hi r8=a8x2a7x2.lo */
+	movq	%rcx, %rdi              /* a1a1.hi.. */
 	mulxq	64(%rsi), %rsi, %rdx    /* rdx=a8x2a8.hi rsi=a8x2a8.lo */
-	addq	112(%rsp), %rsi         /* a4a3x2.lo.. */
-	adcq	32(%rsp), %rdx          /* a4a3x2.hi.. */
+	shrq	$58, %rcx               /* (a1a1.hi..).high     limb, carry = (column + carry).split(width) */
+	shldq	$6, %r9, %rdi           /* (a1a1.lo..).high */
+	movq	(%rsp), %rbx            /* out */
+	addq	%rdi, %rax              /* a2a1x2.lo.. */
+	movabsq	$0x3ffffffffffffff, %rdi /* 0x3ffffffffffffff */
+	adcq	%rcx, %rbp              /* a2a1x2.hi.. */
+	movq	%rbp, %rcx              /* a2a1x2.hi.. */
+	shrq	$58, %rbp               /* (a2a1x2.hi..).high */
+	shldq	$6, %rax, %rcx          /* (a2a1x2.lo..).high */
+	addq	%rcx, %r14              /* a2a2.lo.. */
+	adcq	%rbp, %r12              /* a2a2.hi.. */
+	movq	%r12, %rcx              /* a2a2.hi.. */
+	shldq	$6, %r14, %rcx          /* (a2a2.lo..).high */
+	shrq	$58, %r12               /* (a2a2.hi..).high */
+	addq	%rcx, %r13              /* a3a2x2.lo.. */
+	adcq	40(%rsp), %r12          /* a3a2x2.hi.. */
+	movq	%r12, %rcx              /* a3a2x2.hi.. */
+	shldq	$6, %r13, %rcx          /* (a3a2x2.lo..).high */
+	andq	%rdi, %r13              /* (a3a2x2.lo..).low */
+	movq	%r13, 40(%rbx)          /*                      limbs[1] += carry */
+	addq	16(%rsp), %r8           /* a3a3.lo..            columns[k] += (n * x) * y */
+	adcq	104(%rsp), %r11         /* a3a3.hi.. */
+	addq	24(%rsp), %rsi          /* a4a3x2.lo.. */
+	adcq	112(%rsp), %rdx         /* a4a3x2.hi.. */
+	shrq	$58, %r12               /* (a3a2x2.hi..).high   limb, carry = (column + carry).split(width) */
+	addq	%rcx, %r8               /* a3a3.lo.. */
 	movq	%rdx, 16(%rsp)          /* spill a4a3x2.hi.. */
-	movq	%rax, %rdx              /* a0a0.hi.. */
-	shldq	$6, %r10, %rdx          /* (a0a0.lo..).high     limb, carry = (column + carry).split(width) */
-	shrq	$58, %rax               /* (a0a0.hi..).high */
-	addq	%rdx, %rbx              /* a1a0x2.lo.. */
-	adcq	%rax, %r11              /* a1a0x2.hi.. */
-	movq	%r11, %rax              /* a1a0x2.hi.. */
-	shldq	$6, %rbx, %rax          /* (a1a0x2.lo..).high */
-	shrq	$58, %r11               /* (a1a0x2.hi..).high */
-	addq	%rax, %rdi              /* a1a1.lo.. */
-	adcq	%r11, %r9               /* a1a1.hi.. */
-	movq	%r9, %rax               /* a1a1.hi.. */
-	shldq	$6, %rdi, %rax          /* (a1a1.lo..).high */
-	shrq	$58, %r9                /* (a1a1.hi..).high */
-	addq	%rax, %r13              /* a2a1x2.lo.. */
-	adcq	%r9, %r12               /* a2a1x2.hi.. */
-	movq	%r12, %rax              /* a2a1x2.hi.. */
-	shldq	$6, %r13, %rax          /* (a2a1x2.lo..).high */
-	shrq	$58, %r12               /* (a2a1x2.hi..).high */
-	addq	%rax, %rcx              /* a2a2.lo.. */
-	adcq	%r12, %r8               /* a2a2.hi.. */
-	movq	%r8, %rax               /* a2a2.hi.. */
-	shldq	$6, %rcx, %rax          /* (a2a2.lo..).high */
-	shrq	$58, %r8                /* (a2a2.hi..).high */
-	addq	%rax, %r14              /* a3a2x2.lo.. */
-	adcq	40(%rsp), %r8           /* a3a2x2.hi.. */
-	movq	%r8, %rax               /* a3a2x2.hi.. */
-	shldq	$6, %r14, %rax          /* (a3a2x2.lo..).high */
-	shrq	$58, %r8                /* (a3a2x2.hi..).high */
-	addq	%rax, %rbp              /* a3a3.lo.. */
-	adcq	%r8, %r15               /* a3a3.hi.. */
-	movq	%r15, %rax              /* a3a3.hi.. */
-	shldq	$6, %rbp, %rax          /* (a3a3.lo..).high */
-	shrq	$58, %r15               /* (a3a3.hi..).high */
-	addq	%rax, %rsi              /* a4a3x2.lo.. */
-	adcq	16(%rsp), %r15          /* a4a3x2.hi.. */
-	movabsq	$0x3ffffffffffffff, %rax /* 0x3ffffffffffffff */
-	andq	%rax, %r10              /* (a0a0.lo..).low */
-	movq	%r15, %r11              /* a4a3x2.hi.. */
-	shldq	$6, %rsi, %r11          /* (a4a3x2.lo..).high */
-	shrq	$58, %r15               /* (a4a3x2.hi..).high */
-	addq	24(%rsp), %r11          /* a4a4.lo.. */
-	adcq	(%rsp), %r15            /* a4a4.hi.. */
-	andq	%rax, %rbx              /* (a1a0x2.lo..).low */
-	movq	%r15, %r9               /* a4a4.hi.. */
-	shldq	$7, %r11, %r9           /* (a4a4.lo..).high */
-	shrq	$57, %r15               /* (a4a4.hi..).high */
-	addq	%r9, %r10               /* (a0a0.lo..).low..    limbs[0], carry = (limbs[0] + carry).split(58) */
-	movq	8(%rsp), %r9            /* out */
-	adcq	$0, %r15                /* (a4a4.hi..).high.. */
-	andq	%rax, %rdi              /* (a1a1.lo..).low      limb, carry = (column + carry).split(width) */
-	shldq	$6, %r10, %r15          /* ((a0a0.lo..).low..).high limbs[0], carry = (limbs[0] + carry).split(58) */
-	movq	%rdi, 16(%r9)           /*                      limbs[1] += carry */
-	andq	%rax, %r13              /* (a2a1x2.lo..).low    limb, carry = (column + carry).split(width) */
-	addq	%r15, %rbx              /* (a1a0x2.lo..).low..  limbs[1] += carry */
-	andq	%rax, %r10              /* ((a0a0.lo..).low..).low limbs[0], carry = (limbs[0] + carry).split(58) */
-	movq	%r13, 24(%r9)           /*                      limbs[1] += carry */
-	andq	%rax, %rcx              /* (a2a2.lo..).low      limb, carry = (column + carry).split(width) */
-	movq	%r10, (%r9)             /*                      limbs[1] += carry */
-	movq	%rbx, 8(%r9)
-	movq	%rcx, 32(%r9)
-	andq	%rax, %r14              /* (a3a2x2.lo..).low    limb, carry = (column + carry).split(width) */
-	andq	%rax, %rbp              /* (a3a3.lo..).low */
-	andq	%rax, %rsi              /* (a4a3x2.lo..).low */
-	movq	%r14, 40(%r9)           /*                      limbs[1] += carry */
-	movq	%rbp, 48(%r9)
-	movq	%rsi, 56(%r9)
+	adcq	%r12, %r11              /* a3a3.hi.. */
+	movq	%r11, %rcx              /* a3a3.hi.. */
+	shldq	$6, %r8, %rcx           /* (a3a3.lo..).high */
+	shrq	$58, %r11               /* (a3a3.hi..).high */
+	andq	%rdi, %r15              /* (a1a0x2.lo..).low */
+	andq	%rdi, %r9               /* (a1a1.lo..).low */
+	andq	%rdi, %r8               /* (a3a3.lo..).low */
+	andq	%rdi, %r10              /* (a0a0.lo..).low */
+	addq	%rcx, %rsi              /* a4a3x2.lo.. */
+	movq	%r9, 16(%rbx)           /*                      limbs[1] += carry */
+	adcq	16(%rsp), %r11          /* a4a3x2.hi..          limb, carry = (column + carry).split(width) */
+	andq	%rdi, %r14              /* (a2a2.lo..).low */
+	movq	%r11, %r9               /* a4a3x2.hi.. */
+	andq	%rdi, %rax              /* (a2a1x2.lo..).low */
+	shldq	$6, %rsi, %r9           /* (a4a3x2.lo..).high */
+	movq	%rax, 24(%rbx)          /*                      limbs[1] += carry */
+	movq	%r14, 32(%rbx)
+	shrq	$58, %r11               /* (a4a3x2.hi..).high   limb, carry = (column + carry).split(width) */
+	addq	32(%rsp), %r9           /* a4a4.lo.. */
+	adcq	8(%rsp), %r11           /* a4a4.hi.. */
+	movq	%r11, %rax              /* a4a4.hi.. */
+	shldq	$7, %r9, %rax           /* (a4a4.lo..).high */
+	shrq	$57, %r11               /* (a4a4.hi..).high */
+	addq	%rax, %r10              /* (a0a0.lo..).low..    limbs[0], carry = (limbs[0] + carry).split(58) */
+	adcq	$0, %r11                /* (a4a4.hi..).high.. */
+	shldq	$6, %r10, %r11          /* ((a0a0.lo..).low..).high */
+	addq	%r11, %r15              /* (a1a0x2.lo..).low..  limbs[1] += carry */
 	movabsq	$0x1ffffffffffffff, %rax /* 0x1ffffffffffffff */
-	andq	%rax, %r11              /* (a4a4.lo..).low      limb, carry = (column + carry).split(width) */
-	movq	%r11, 64(%r9)           /*                      limbs[1] += carry */
+	andq	%rdi, %rsi              /* (a4a3x2.lo..).low    limb, carry = (column + carry).split(width) */
+	andq	%rdi, %r10              /* ((a0a0.lo..).low..).low limbs[0], carry = (limbs[0] + carry).split(58) */
+	movq	%r10, (%rbx)            /*                      limbs[1] += carry */
+	movq	%r15, 8(%rbx)
+	andq	%rax, %r9               /* (a4a4.lo..).low      limb, carry = (column + carry).split(width) */
+	movq	%r9, 64(%rbx)           /*                      limbs[1] += carry */
+	movq	%rsi, 56(%rbx)
+	movq	%r8, 48(%rbx)
 	addq	$120, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */

@@ -86,91 +86,91 @@ SYMBOL(secp256k1_4x64_mul):
 	.cfi_offset %r14, -48
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo low, high = (a * b).split(256) */
-	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo */
-	addq	%r10, %r8               /* a[0]*b[1].lo.. */
+	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo low, high = (a * b).split(256) */
 	mulxq	16(%rax), %rcx, %r10    /* r10=a[0]*b[2].hi rcx=a[0]*b[2].lo */
+	mulxq	(%rax), %rbx, %r11      /* r11=a[0]*b[0].hi rbx=a[0]*b[0].lo */
+	addq	%r11, %r8               /* a[0]*b[1].lo.. */
 	adcq	%r9, %rcx               /* a[0]*b[2].lo.. */
-	mulxq	24(%rax), %rbx, %r9     /* r9=a[0]*b[3].hi rbx=a[0]*b[3].lo */
-	movq	8(%rsi), %rdx           /* a[1] */
-	adcq	%r10, %rbx              /* a[0]*b[3].lo.. */
+	mulxq	24(%rax), %r11, %r9     /* r9=a[0]*b[3].hi r11=a[0]*b[3].lo */
+	adcq	%r10, %r11              /* a[0]*b[3].lo.. */
 	adcq	$0, %r9                 /* a[0]*b[3].hi.. */
-	mulxq	(%rax), %rbp, %r10      /* r10=a[1]*b[0].hi rbp=a[1]*b[0].lo */
+	movq	8(%rsi), %rdx           /* a[1] */
 	xorl	%r12d, %r12d            /* 0 */
-	adcxq	%rbp, %r8               /* a[0]*b[1].lo.. */
 	mulxq	8(%rax), %r13, %rbp     /* rbp=a[1]*b[1].hi r13=a[1]*b[1].lo */
+	mulxq	(%rax), %r14, %r10      /* r10=a[1]*b[0].hi r14=a[1]*b[0].lo */
+	adcxq	%r14, %r8               /* a[0]*b[1].lo.. */
 	adcxq	%r13, %rcx              /* a[0]*b[2].lo.. */
 	adoxq	%r10, %rcx              /* a[0]*b[2].lo.. */
 	mulxq	16(%rax), %r13, %r10    /* r10=a[1]*b[2].hi r13=a[1]*b[2].lo */
-	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
-	adoxq	%rbp, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	24(%rax), %rdx, %rbp    /* rbp=a[1]*b[3].hi rdx=a[1]*b[3].lo */
-	adcxq	%rdx, %r9               /* a[0]*b[3].hi.. */
+	adcxq	%r13, %r11              /* a[0]*b[3].lo.. */
+	adoxq	%rbp, %r11              /* a[0]*b[3].lo.. */
+	mulxq	24(%rax), %r13, %rbp    /* rbp=a[1]*b[3].hi r13=a[1]*b[3].lo */
 	movq	16(%rsi), %rdx          /* a[2] */
+	adcxq	%r13, %r9               /* a[0]*b[3].hi.. */
+	mulxq	(%rax), %r14, %r13      /* r13=a[2]*b[0].hi r14=a[2]*b[0].lo */
 	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
 	adcxq	%r12, %rbp              /* a[1]*b[3].hi.. */
 	adoxq	%r12, %rbp              /* a[1]*b[3].hi.. */
-	mulxq	(%rax), %r12, %r10      /* r10=a[2]*b[0].hi r12=a[2]*b[0].lo */
-	xorl	%r13d, %r13d            /* 0 */
-	adcxq	%r12, %rcx              /* a[0]*b[2].lo.. */
+	xorl	%r10d, %r10d            /* 0 */
+	adcxq	%r14, %rcx              /* a[0]*b[2].lo.. */
 	mulxq	8(%rax), %r14, %r12     /* r12=a[2]*b[1].hi r14=a[2]*b[1].lo */
-	adcxq	%r14, %rbx              /* a[0]*b[3].lo.. */
-	adoxq	%r10, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	16(%rax), %r14, %r10    /* r10=a[2]*b[2].hi r14=a[2]*b[2].lo */
+	adcxq	%r14, %r11              /* a[0]*b[3].lo.. */
+	adoxq	%r13, %r11              /* a[0]*b[3].lo.. */
+	mulxq	16(%rax), %r14, %r13    /* r13=a[2]*b[2].hi r14=a[2]*b[2].lo */
 	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
 	adoxq	%r12, %r9               /* a[0]*b[3].hi.. */
 	mulxq	24(%rax), %rdx, %r12    /* r12=a[2]*b[3].hi rdx=a[2]*b[3].lo */
 	adcxq	%rdx, %rbp              /* a[1]*b[3].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	adoxq	%r10, %rbp              /* a[1]*b[3].hi.. */
-	adcxq	%r13, %r12              /* a[2]*b[3].hi.. */
-	adoxq	%r13, %r12              /* a[2]*b[3].hi.. */
-	mulxq	(%rax), %r13, %r10      /* r10=a[3]*b[0].hi r13=a[3]*b[0].lo */
-	xorl	%esi, %esi              /* 0 */
-	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
+	adoxq	%r13, %rbp              /* a[1]*b[3].hi.. */
+	mulxq	(%rax), %r13, %rsi      /* rsi=a[3]*b[0].hi r13=a[3]*b[0].lo */
+	adcxq	%r10, %r12              /* a[2]*b[3].hi.. */
+	adoxq	%r10, %r12              /* a[2]*b[3].hi.. */
+	xorl	%r10d, %r10d            /* 0 */
+	adcxq	%r13, %r11              /* a[0]*b[3].lo.. */
 	mulxq	8(%rax), %r14, %r13     /* r13=a[3]*b[1].hi r14=a[3]*b[1].lo */
 	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
-	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
-	mulxq	16(%rax), %r14, %r10    /* r10=a[3]*b[2].hi r14=a[3]*b[2].lo */
+	adoxq	%rsi, %r9               /* a[0]*b[3].hi.. */
+	mulxq	16(%rax), %r14, %rsi    /* rsi=a[3]*b[2].hi r14=a[3]*b[2].lo */
 	adcxq	%r14, %rbp              /* a[1]*b[3].hi.. */
+	mulxq	24(%rax), %r14, %rax    /* rax=a[3]*b[3].hi r14=a[3]*b[3].lo */
 	adoxq	%r13, %rbp              /* a[1]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r13    /* r13=a[3]*b[3].hi rdx=a[3]*b[3].lo */
-	adcxq	%rdx, %r12              /* a[2]*b[3].hi.. */
-	adoxq	%r10, %r12              /* a[2]*b[3].hi.. */
-	adcxq	%rsi, %r13              /* a[3]*b[3].hi.. */
-	adoxq	%rsi, %r13              /* a[3]*b[3].hi.. */
 	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
-	mulxq	%r9, %r10, %rax         /* rax=a[0]*b[3].hi...hi r10=a[0]*b[3].hi...lo return finish(low + EXCESS * high) */
-	xorl	%r9d, %r9d              /* 0 */
-	adcxq	%r10, %r11              /* a[0]*b[0].lo.. */
-	mulxq	%rbp, %rsi, %r10        /* r10=a[1]*b[3].hi...hi rsi=a[1]*b[3].hi...lo */
-	adcxq	%rsi, %r8               /* a[0]*b[1].lo.. */
-	adoxq	%rax, %r8               /* a[0]*b[1].lo.. */
-	mulxq	%r12, %rsi, %rax        /* rax=a[2]*b[3].hi...hi rsi=a[2]*b[3].hi...lo */
-	adcxq	%rsi, %rcx              /* a[0]*b[2].lo.. */
-	adoxq	%r10, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	%r13, %rsi, %r10        /* r10=a[3]*b[3].hi...hi rsi=a[3]*b[3].hi...lo */
-	adcxq	%rsi, %rbx              /* a[0]*b[3].lo.. */
-	adoxq	%rax, %rbx              /* a[0]*b[3].lo.. */
-	adcxq	%r9, %r10               /* a[3]*b[3].hi...hi.. */
-	adoxq	%r9, %r10               /* a[3]*b[3].hi...hi.. */
-	addq	$1, %r10                /* a[3]*b[3].hi...hi..  more, carry = (rest + EXCESS * (q + 1)).split(256) */
-	mulxq	%r10, %r10, %rax        /* rax=.hi r10=.lo */
-	addq	%r10, %r11              /* a[0]*b[0].lo.. */
+	mulxq	%r9, %r13, %r9          /* r9=a[0]*b[3].hi...hi r13=a[0]*b[3].hi...lo return finish(low + EXCESS * high) */
+	adcxq	%r14, %r12              /* a[2]*b[3].hi..       low, high = (a * b).split(256) */
+	adcxq	%r10, %rax              /* a[3]*b[3].hi.. */
+	adoxq	%rsi, %r12              /* a[2]*b[3].hi.. */
+	adoxq	%r10, %rax              /* a[3]*b[3].hi.. */
+	xorl	%r10d, %r10d            /* 0                    return finish(low + EXCESS * high) */
+	mulxq	%rbp, %rbp, %rsi        /* rsi=a[1]*b[3].hi...hi rbp=a[1]*b[3].hi...lo */
+	mulxq	%r12, %r14, %r12        /* r12=a[2]*b[3].hi...hi r14=a[2]*b[3].hi...lo */
+	adcxq	%r13, %rbx              /* a[0]*b[0].lo.. */
+	adcxq	%rbp, %r8               /* a[0]*b[1].lo.. */
+	adoxq	%r9, %r8                /* a[0]*b[1].lo.. */
+	mulxq	%rax, %r9, %rax         /* rax=a[3]*b[3].hi...hi r9=a[3]*b[3].hi...lo */
+	adcxq	%r14, %rcx              /* a[0]*b[2].lo.. */
+	adcxq	%r9, %r11               /* a[0]*b[3].lo.. */
+	adcxq	%r10, %rax              /* a[3]*b[3].hi...hi.. */
+	adoxq	%rsi, %rcx              /* a[0]*b[2].lo.. */
+	adoxq	%r12, %r11              /* a[0]*b[3].lo.. */
+	adoxq	%r10, %rax              /* a[3]*b[3].hi...hi.. */
+	addq	$1, %rax                /* a[3]*b[3].hi...hi..  more, carry = (rest + EXCESS * (q + 1)).split(256) */
+	mulxq	%rax, %r10, %rax        /* rax=.hi r10=.lo */
+	addq	%r10, %rbx              /* a[0]*b[0].lo.. */
 	adcq	%rax, %r8               /* a[0]*b[1].lo.. */
 	adcq	$0, %rcx                /* a[0]*b[2].lo.. */
-	adcq	$0, %rbx                /* a[0]*b[3].lo.. */
+	adcq	$0, %r11                /* a[0]*b[3].lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%rax, %rax              /* %v104 */
 	andq	%rdx, %rax              /* %v105 */
-	subq	%rax, %r11              /* a[0]*b[0].lo.. */
+	subq	%rax, %rbx              /* a[0]*b[0].lo.. */
 	sbbq	$0, %r8                 /* a[0]*b[1].lo.. */
-	sbbq	$0, %rcx                /* a[0]*b[2].lo.. */
-	sbbq	$0, %rbx                /* a[0]*b[3].lo.. */
-	movq	%r11, (%rdi)            /*                      def mul(a: loose, b: loose) -> canonical: */
-	movq	%r8, 8(%rdi)
-	movq	%rcx, 16(%rdi)
-	movq	%rbx, 24(%rdi)
+	movq	%r8, 8(%rdi)            /*                      def mul(a: loose, b: loose) -> canonical: */
+	sbbq	$0, %rcx                /* a[0]*b[2].lo..       return more - pick(carry, 0, EXCESS) */
+	movq	%rcx, 16(%rdi)          /*                      def mul(a: loose, b: loose) -> canonical: */
+	sbbq	$0, %r11                /* a[0]*b[3].lo..       return more - pick(carry, 0, EXCESS) */
+	movq	%r11, 24(%rdi)          /*                      def mul(a: loose, b: loose) -> canonical: */
+	movq	%rbx, (%rdi)
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
 	.cfi_restore %r14
@@ -336,8 +336,8 @@ SYMBOL(secp256k1_4x64_mul_loose):
  * out     out: limbs below 2^64, the value below p
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi r8 r9 r10 r11, flags
- * saves   rbx rbp r12 r13 r14
- * stack   40 bytes
+ * saves   rbx rbp r12 r13 r14 r15
+ * stack   48 bytes
  * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(secp256k1_4x64_sqr)
@@ -362,79 +362,85 @@ SYMBOL(secp256k1_4x64_sqr):
 	pushq	%r14                    /* save */
 	.cfi_def_cfa_offset 48
 	.cfi_offset %r14, -48
+	pushq	%r15                    /* save */
+	.cfi_def_cfa_offset 56
+	.cfi_offset %r15, -56
 	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	8(%rsi), %r10, %rax     /* rax=a[1]*a[2].hi r10=a[1]*a[2].lo low, high = (a * b).split(256) */
-	mulxq	(%rsi), %r9, %r11       /* r11=a[0]*a[2].hi r9=a[0]*a[2].lo */
+	mulxq	%rdx, %rdx, %r15        /* r15=a[2]*a[2].hi rdx=a[2]*a[2].lo low, high = (a * b).split(256) */
+	movq	%rdx, %r11              /* a[2]*a[2].lo */
 	movq	8(%rsi), %rdx           /* a[1] */
-	mulxq	24(%rsi), %rcx, %r8     /* r8=a[1]*a[3].hi rcx=a[1]*a[3].lo */
-	addq	%r11, %r10              /* a[1]*a[2].lo.. */
-	mulxq	(%rsi), %rbx, %r11      /* r11=a[0]*a[1].hi rbx=a[0]*a[1].lo */
+	mulxq	(%rsi), %rbp, %rax      /* rax=a[0]*a[1].hi rbp=a[0]*a[1].lo */
+	mulxq	24(%rsi), %rbx, %rcx    /* rcx=a[1]*a[3].hi rbx=a[1]*a[3].lo */
+	movq	16(%rsi), %rdx          /* a[2] */
+	mulxq	(%rsi), %r9, %r10       /* r10=a[0]*a[2].hi r9=a[0]*a[2].lo */
+	mulxq	8(%rsi), %r12, %r8      /* r8=a[1]*a[2].hi r12=a[1]*a[2].lo */
 	movq	24(%rsi), %rdx          /* a[3] */
-	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
-	mulxq	(%rsi), %rbp, %rcx      /* rcx=a[0]*a[3].hi rbp=a[0]*a[3].lo */
-	mulxq	16(%rsi), %r13, %r12    /* r12=a[2]*a[3].hi r13=a[2]*a[3].lo */
+	mulxq	(%rsi), %r14, %r13      /* r13=a[0]*a[3].hi r14=a[0]*a[3].lo */
+	addq	%r10, %r12              /* a[1]*a[2].lo.. */
+	adcq	%rbx, %r8               /* a[1]*a[2].hi.. */
+	adcq	$0, %rcx                /* a[1]*a[3].hi.. */
+	addq	%rax, %r9               /* a[0]*a[2].lo.. */
+	mulxq	16(%rsi), %rdx, %rax    /* rax=a[2]*a[3].hi rdx=a[2]*a[3].lo */
+	adcq	%r14, %r12              /* a[1]*a[2].lo.. */
+	adcq	%r13, %r8               /* a[1]*a[2].hi.. */
+	adcq	%rdx, %rcx              /* a[1]*a[3].hi.. */
+	adcq	$0, %rax                /* a[2]*a[3].hi.. */
+	movq	$0, %r10                /* start */
 	movq	(%rsi), %rdx            /* a[0] */
-	adcq	$0, %r8                 /* a[1]*a[3].hi.. */
-	addq	%r11, %r9               /* a[0]*a[2].lo.. */
-	adcq	%rbp, %r10              /* a[1]*a[2].lo.. */
-	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
-	adcq	%r13, %r8               /* a[1]*a[3].hi.. */
-	adcq	$0, %r12                /* a[2]*a[3].hi.. */
-	addq	%rbx, %rbx              /* a[0]*a[1].lo.. */
-	movq	$0, %r11                /* start */
+	mulxq	%rdx, %r13, %rbx        /* rbx=a[0]*a[0].hi r13=a[0]*a[0].lo */
+	addq	%rbp, %rbp              /* a[0]*a[1].lo.. */
 	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
-	mulxq	%rdx, %rbp, %rcx        /* rcx=a[0]*a[0].hi rbp=a[0]*a[0].lo */
+	adcq	%r12, %r12              /* a[1]*a[2].lo.. */
 	movq	8(%rsi), %rdx           /* a[1] */
-	adcq	%r10, %r10              /* a[1]*a[2].lo.. */
-	adcq	%rax, %rax              /* a[1]*a[2].hi.. */
-	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
-	adcq	%r12, %r12              /* a[2]*a[3].hi.. */
-	mulxq	%rdx, %r14, %r13        /* r13=a[1]*a[1].hi r14=a[1]*a[1].lo */
-	movq	16(%rsi), %rdx          /* a[2] */
-	adcq	$0, %r11                /* %v33 */
-	addq	%rcx, %rbx              /* a[0]*a[1].lo.. */
-	mulxq	%rdx, %rdx, %rcx        /* rcx=a[2]*a[2].hi rdx=a[2]*a[2].lo */
+	adcq	%r8, %r8                /* a[1]*a[2].hi.. */
+	adcq	%rcx, %rcx              /* a[1]*a[3].hi.. */
+	adcq	%rax, %rax              /* a[2]*a[3].hi.. */
+	adcq	$0, %r10                /* %v33 */
+	mulxq	%rdx, %r14, %rdx        /* rdx=a[1]*a[1].hi r14=a[1]*a[1].lo */
+	addq	%rbx, %rbp              /* a[0]*a[1].lo.. */
 	adcq	%r14, %r9               /* a[0]*a[2].lo.. */
-	adcq	%r13, %r10              /* a[1]*a[2].lo.. */
-	movq	%rdx, %r13              /* a[2]*a[2].lo */
+	adcq	%rdx, %r12              /* a[1]*a[2].lo.. */
+	adcq	%r11, %r8               /* a[1]*a[2].hi.. */
+	adcq	%r15, %rcx              /* a[1]*a[3].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	mulxq	%rdx, %rdx, %r14        /* r14=a[3]*a[3].hi rdx=a[3]*a[3].lo */
-	adcq	%r13, %rax              /* a[1]*a[2].hi.. */
-	adcq	%rcx, %r8               /* a[1]*a[3].hi.. */
-	adcq	%rdx, %r12              /* a[2]*a[3].hi.. */
+	mulxq	%rdx, %r11, %rbx        /* rbx=a[3]*a[3].hi r11=a[3]*a[3].lo */
 	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
-	mulxq	%rax, %rcx, %rax        /* rax=a[1]*a[2].hi...hi rcx=a[1]*a[2].hi...lo return finish(low + EXCESS * high) */
-	mulxq	%r8, %rsi, %r8          /* r8=a[1]*a[3].hi...hi rsi=a[1]*a[3].hi...lo */
-	adcq	%r14, %r11              /* a[3]*a[3].hi..       low, high = (a * b).split(256) */
-	xorl	%r13d, %r13d            /* 0                    return finish(low + EXCESS * high) */
-	adcxq	%rcx, %rbp              /* a[0]*a[0].lo.. */
-	mulxq	%r12, %r12, %rcx        /* rcx=a[2]*a[3].hi...hi r12=a[2]*a[3].hi...lo */
-	adcxq	%rsi, %rbx              /* a[0]*a[1].lo.. */
-	mulxq	%r11, %rsi, %r11        /* r11=a[3]*a[3].hi...hi rsi=a[3]*a[3].hi...lo */
-	adoxq	%rax, %rbx              /* a[0]*a[1].lo.. */
-	adcxq	%r12, %r9               /* a[0]*a[2].lo.. */
-	adoxq	%r8, %r9                /* a[0]*a[2].lo.. */
-	adcxq	%rsi, %r10              /* a[1]*a[2].lo.. */
-	adoxq	%rcx, %r10              /* a[1]*a[2].lo.. */
-	adcxq	%r13, %r11              /* a[3]*a[3].hi...hi.. */
-	adoxq	%r13, %r11              /* a[3]*a[3].hi...hi.. */
-	addq	$1, %r11                /* a[3]*a[3].hi...hi..  more, carry = (rest + EXCESS * (q + 1)).split(256) */
-	mulxq	%r11, %r11, %rax        /* rax=.hi r11=.lo */
-	addq	%r11, %rbp              /* a[0]*a[0].lo.. */
-	adcq	%rax, %rbx              /* a[0]*a[1].lo.. */
+	mulxq	%rcx, %rsi, %rcx        /* rcx=a[1]*a[3].hi...hi rsi=a[1]*a[3].hi...lo return finish(low + EXCESS * high) */
+	adcq	%r11, %rax              /* a[2]*a[3].hi..       low, high = (a * b).split(256) */
+	adcq	%rbx, %r10              /* a[3]*a[3].hi.. */
+	xorl	%ebx, %ebx              /* 0                    return finish(low + EXCESS * high) */
+	mulxq	%r8, %r8, %r11          /* r11=a[1]*a[2].hi...hi r8=a[1]*a[2].hi...lo */
+	adcxq	%r8, %r13               /* a[0]*a[0].lo.. */
+	adcxq	%rsi, %rbp              /* a[0]*a[1].lo.. */
+	adoxq	%r11, %rbp              /* a[0]*a[1].lo.. */
+	mulxq	%rax, %r14, %rax        /* rax=a[2]*a[3].hi...hi r14=a[2]*a[3].hi...lo */
+	adcxq	%r14, %r9               /* a[0]*a[2].lo.. */
+	adoxq	%rcx, %r9               /* a[0]*a[2].lo.. */
+	mulxq	%r10, %r15, %r8         /* r8=a[3]*a[3].hi...hi r15=a[3]*a[3].hi...lo */
+	adcxq	%r15, %r12              /* a[1]*a[2].lo.. */
+	adcxq	%rbx, %r8               /* a[3]*a[3].hi...hi.. */
+	adoxq	%rax, %r12              /* a[1]*a[2].lo.. */
+	adoxq	%rbx, %r8               /* a[3]*a[3].hi...hi.. */
+	addq	$1, %r8                 /* a[3]*a[3].hi...hi..  more, carry = (rest + EXCESS * (q + 1)).split(256) */
+	mulxq	%r8, %r11, %rax         /* rax=.hi r11=.lo */
+	addq	%r11, %r13              /* a[0]*a[0].lo.. */
+	adcq	%rax, %rbp              /* a[0]*a[1].lo.. */
 	adcq	$0, %r9                 /* a[0]*a[2].lo.. */
-	adcq	$0, %r10                /* a[1]*a[2].lo.. */
+	adcq	$0, %r12                /* a[1]*a[2].lo.. */
 	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
 	sbbq	%rax, %rax              /* %v76 */
 	andq	%rdx, %rax              /* %v77 */
-	subq	%rax, %rbp              /* a[0]*a[0].lo.. */
-	sbbq	$0, %rbx                /* a[0]*a[1].lo.. */
-	movq	%rbp, (%rdi)            /*                      def sqr(a: loose) -> canonical: */
+	subq	%rax, %r13              /* a[0]*a[0].lo.. */
+	movq	%r13, (%rdi)            /*                      def sqr(a: loose) -> canonical: */
+	sbbq	$0, %rbp                /* a[0]*a[1].lo..       return more - pick(carry, 0, EXCESS) */
+	movq	%rbp, 8(%rdi)           /*                      def sqr(a: loose) -> canonical: */
 	sbbq	$0, %r9                 /* a[0]*a[2].lo..       return more - pick(carry, 0, EXCESS) */
-	movq	%rbx, 8(%rdi)           /*                      def sqr(a: loose) -> canonical: */
-	sbbq	$0, %r10                /* a[1]*a[2].lo..       return more - pick(carry, 0, EXCESS) */
+	sbbq	$0, %r12                /* a[1]*a[2].lo.. */
 	movq	%r9, 16(%rdi)           /*                      def sqr(a: loose) -> canonical: */
-	movq	%r10, 24(%rdi)
+	movq	%r12, 24(%rdi)
+	popq	%r15                    /* restore */
+	.cfi_def_cfa_offset 48
+	.cfi_restore %r15
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
 	.cfi_restore %r14
@@ -617,78 +623,78 @@ SYMBOL(secp256k1_4x64_square_n):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	movq	(%rsi), %rax            /* a[0] */
-	movq	8(%rsi), %r10           /* a[1] */
 	movq	16(%rsi), %r11          /* a[2] */
-	movq	24(%rsi), %r9           /* a[3] */
+	movq	(%rsi), %rax            /* a[0] */
 	testq	%rdx, %rdx
+	movq	24(%rsi), %r9           /* a[3] */
+	movq	8(%rsi), %r10           /* a[1] */
 	jz	LOCAL(square_n_none)
 	movq	%r10, %r14              /* a[1] */
 	movq	%rdx, %r10              /* n */
 LOCAL(square_n_loop3):
-	movq	%r11, %rdx              /* s2 */
-	mulxq	%r14, %rcx, %r8         /* r8=s1*s2.hi rcx=s1*s2.lo low, high = (a * b).split(256) */
-	mulxq	%rax, %rbx, %rsi        /* rsi=s0*s2.hi rbx=s0*s2.lo */
 	movq	%r14, %rdx              /* s1 */
-	mulxq	%r9, %r12, %rbp         /* rbp=s1*s3.hi r12=s1*s3.lo */
-	addq	%rsi, %rcx              /* s1*s2.lo.. */
+	mulxq	%r9, %r12, %rbp         /* rbp=s1*s3.hi r12=s1*s3.lo low, high = (a * b).split(256) */
 	mulxq	%rax, %r13, %rsi        /* rsi=s0*s1.hi r13=s0*s1.lo */
-	adcq	%r12, %r8               /* s1*s2.hi.. */
-	movq	%r9, %rdx               /* s3 */
-	mulxq	%rax, %r15, %r12        /* r12=s0*s3.hi r15=s0*s3.lo */
+	movq	%r11, %rdx              /* s2 */
+	mulxq	%rax, %rbx, %r8         /* r8=s0*s2.hi rbx=s0*s2.lo */
+	mulxq	%r14, %r15, %rcx        /* rcx=s1*s2.hi r15=s1*s2.lo */
+	addq	%r8, %r15               /* s1*s2.lo.. */
+	adcq	%r12, %rcx              /* s1*s2.hi.. */
 	adcq	$0, %rbp                /* s1*s3.hi.. */
+	movq	%r9, %rdx               /* s3 */
+	mulxq	%rax, %r8, %r12         /* r12=s0*s3.hi r8=s0*s3.lo */
 	addq	%rsi, %rbx              /* s0*s2.lo.. */
-	adcq	%r15, %rcx              /* s1*s2.lo.. */
-	mulxq	%r11, %r15, %rsi        /* rsi=s2*s3.hi r15=s2*s3.lo */
-	adcq	%r12, %r8               /* s1*s2.hi.. */
-	adcq	%r15, %rbp              /* s1*s3.hi.. */
+	adcq	%r8, %r15               /* s1*s2.lo.. */
+	mulxq	%r11, %rdx, %rsi        /* rsi=s2*s3.hi rdx=s2*s3.lo */
+	adcq	%r12, %rcx              /* s1*s2.hi.. */
+	adcq	%rdx, %rbp              /* s1*s3.hi.. */
 	adcq	$0, %rsi                /* s2*s3.hi.. */
+	movq	%rax, %rdx              /* s0 */
 	addq	%r13, %r13              /* s0*s1.lo.. */
-	movq	$0, %r12                /* start */
 	adcq	%rbx, %rbx              /* s0*s2.lo.. */
-	adcq	%rcx, %rcx              /* s1*s2.lo.. */
-	adcq	%r8, %r8                /* s1*s2.hi.. */
+	adcq	%r15, %r15              /* s1*s2.lo.. */
+	adcq	%rcx, %rcx              /* s1*s2.hi.. */
 	adcq	%rbp, %rbp              /* s1*s3.hi.. */
 	adcq	%rsi, %rsi              /* s2*s3.hi.. */
+	mulxq	%rax, %r8, %rax         /* rax=s0*s0.hi r8=s0*s0.lo */
+	movq	$0, %r12                /* start */
 	adcq	$0, %r12                /* %v38 */
-	movq	%rax, %rdx              /* s0 */
-	mulxq	%rax, %r15, %rax        /* rax=s0*s0.hi r15=s0*s0.lo */
-	addq	%rax, %r13              /* s0*s1.lo.. */
 	movq	%r14, %rdx              /* s1 */
-	mulxq	%r14, %rdx, %rax        /* rax=s1*s1.hi rdx=s1*s1.lo */
+	mulxq	%r14, %rdx, %r14        /* r14=s1*s1.hi rdx=s1*s1.lo */
+	addq	%rax, %r13              /* s0*s1.lo.. */
 	adcq	%rdx, %rbx              /* s0*s2.lo.. */
-	adcq	%rax, %rcx              /* s1*s2.lo.. */
 	movq	%r11, %rdx              /* s2 */
+	adcq	%r14, %r15              /* s1*s2.lo.. */
 	mulxq	%r11, %r11, %rax        /* rax=s2*s2.hi r11=s2*s2.lo */
-	adcq	%r11, %r8               /* s1*s2.hi.. */
+	adcq	%r11, %rcx              /* s1*s2.hi.. */
+	adcq	%rax, %rbp              /* s1*s3.hi.. */
 	movq	%r9, %rdx               /* s3 */
 	mulxq	%r9, %r9, %r11          /* r11=s3*s3.hi r9=s3*s3.lo */
-	adcq	%rax, %rbp              /* s1*s3.hi.. */
-	adcq	%r9, %rsi               /* s2*s3.hi.. */
 	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
-	mulxq	%r8, %r9, %rax          /* rax=s1*s2.hi...hi r9=s1*s2.hi...lo return finish(low + EXCESS * high) */
-	mulxq	%rbp, %rbp, %r8         /* r8=s1*s3.hi...hi rbp=s1*s3.hi...lo */
+	adcq	%r9, %rsi               /* s2*s3.hi.. */
+	mulxq	%rcx, %r9, %rax         /* rax=s1*s2.hi...hi r9=s1*s2.hi...lo return finish(low + EXCESS * high) */
 	adcq	%r11, %r12              /* s3*s3.hi..           low, high = (a * b).split(256) */
 	xorl	%r11d, %r11d            /* 0                    return finish(low + EXCESS * high) */
-	adcxq	%r9, %r15               /* s0*s0.lo.. */
+	adcxq	%r9, %r8                /* s0*s0.lo.. */
+	mulxq	%rbp, %rbp, %r14        /* r14=s1*s3.hi...hi rbp=s1*s3.hi...lo */
 	mulxq	%rsi, %rsi, %r9         /* r9=s2*s3.hi...hi rsi=s2*s3.hi...lo */
 	adcxq	%rbp, %r13              /* s0*s1.lo.. */
-	mulxq	%r12, %r12, %rbp        /* rbp=s3*s3.hi...hi r12=s3*s3.hi...lo */
 	adoxq	%rax, %r13              /* s0*s1.lo.. */
+	mulxq	%r12, %r12, %rbp        /* rbp=s3*s3.hi...hi r12=s3*s3.hi...lo */
 	adcxq	%rsi, %rbx              /* s0*s2.lo.. */
-	adoxq	%r8, %rbx               /* s0*s2.lo.. */
-	adcxq	%r12, %rcx              /* s1*s2.lo.. */
-	adoxq	%rcx, %r9               /* s1*s2.lo.. */
+	adcxq	%r12, %r15              /* s1*s2.lo.. */
 	adcxq	%r11, %rbp              /* s3*s3.hi...hi.. */
+	adoxq	%r14, %rbx              /* s0*s2.lo.. */
+	adoxq	%r15, %r9               /* s1*s2.lo.. */
 	adoxq	%r11, %rbp              /* s3*s3.hi...hi.. */
 	mulxq	%rbp, %r11, %rax        /* rax=s3*s3.hi...hi...hi r11=s3*s3.hi...hi...lo low, carry = (low + EXCESS * q).split(128) */
-	addq	%r11, %r15              /* s0*s0.lo.. */
+	addq	%r11, %r8               /* s0*s0.lo.. */
 	adcq	%rax, %r13              /* s0*s1.lo.. */
 	adcq	$0, %rbx                /* s0*s2.lo..           high, carry = (high + carry).split(128) */
 	adcq	$0, %r9                 /* s1*s2.lo.. */
 	sbbq	%rax, %rax              /* %v80                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
 	andq	%rdx, %rax              /* %v81 */
-	addq	%r15, %rax              /* s0*s0.lo.. */
+	addq	%r8, %rax               /* s0*s0.lo.. */
 	adcq	$0, %r13                /* s0*s1.lo.. */
 	movq	%r13, %r14              /* s0*s1.lo.. */
 	movq	%rbx, %r11              /* s0*s2.lo.. */
@@ -699,22 +705,22 @@ LOCAL(square_n_none):
 	movq	%r10, %r14              /* a[1] */
 LOCAL(square_n_join2):
 	movabsq	$0xfffffffefffffc2f, %r10 /* 0xfffffffefffffc2f */
-	movq	%rax, %r8               /* s0 */
-	subq	%r10, %r8               /* s0..                 return repeat(n, sqr_loose, a).value.reduce_once(P) */
-	movq	%r14, %r10              /* s1 */
-	sbbq	$-1, %r10               /* s1.. */
-	movq	%r11, %rcx              /* s2 */
-	sbbq	$-1, %rcx               /* s2.. */
 	movq	%r9, %rdx               /* s3 */
+	movq	%r11, %rcx              /* s2 */
+	movq	%r14, %r8               /* s1 */
+	movq	%rax, %rsi              /* s0 */
+	subq	%r10, %rsi              /* s0..                 return repeat(n, sqr_loose, a).value.reduce_once(P) */
+	sbbq	$-1, %r8                /* s1.. */
+	sbbq	$-1, %rcx               /* s2.. */
 	sbbq	$-1, %rdx               /* s3.. */
-	cmovcq	%rax, %r8               /* %v97 */
-	cmovcq	%r14, %r10              /* %v98 */
-	cmovcq	%r11, %rcx              /* %v99 */
 	cmovcq	%r9, %rdx               /* %v100 */
-	movq	%r8, (%rdi)             /*                      def square_n(a: loose, n: Count) -> canonical: */
-	movq	%r10, 8(%rdi)
-	movq	%rcx, 16(%rdi)
+	cmovcq	%r14, %r8               /* %v98 */
+	cmovcq	%rax, %rsi              /* %v97 */
+	movq	%rsi, (%rdi)            /*                      def square_n(a: loose, n: Count) -> canonical: */
+	movq	%r8, 8(%rdi)
 	movq	%rdx, 24(%rdi)
+	cmovcq	%r11, %rcx              /* %v99                 return repeat(n, sqr_loose, a).value.reduce_once(P) */
+	movq	%rcx, 16(%rdi)          /*                      def square_n(a: loose, n: Count) -> canonical: */
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
 	.cfi_restore %r15
