@@ -11,6 +11,7 @@ from asmgen.errors import AsmgenError
 from asmgen.optimize.tasks import Goal, Outcome, Task, arrangement_of, kernel_of, start_of
 from asmgen.optimize.workers import Workers
 from asmgen.passes import count
+from asmgen.passes.forms import FORMS
 from asmgen.passes.frame import frame
 from asmgen.passes.plans import GENERIC, Seed, hash_of
 from asmgen.passes.schedule import Freedom
@@ -22,7 +23,7 @@ FREEDOMS = {
     "arm64": (Freedom(0, 15), Freedom(6, 15), Freedom(6, 20), Freedom(10, 20), Freedom(24, 20), Freedom(60, 24)),
 }
 #: How many instructions a seed may have, by those of the default schedule.
-_LONGER = 1.12
+_LONGER = 1.2
 #: Seeds that walks begin from, and the part of the time that is theirs.
 _SEEDS, _SPRINT = 4, 0.5
 #: Seconds of a walk, and how often the best of all is where it begins rather than the second one.
@@ -30,8 +31,8 @@ _LEAST, _MOST, _OFTEN = 2.0, 12.0, 0.75
 
 
 def seeds(goal: Goal) -> list[Seed]:
-    """Every alternative of the script's decisions, one at a time, in several schedules; those that give the same
-    routine once, and none that is much longer than the default."""
+    """Every alternative of the script's decisions, one at a time, in the usual form and in others, in several
+    schedules; those that give the same routine once, and none that is much longer than the default."""
     most = _LONGER * count(start_of(goal))
     kernel = kernel_of(goal.kernel)
     tables = [GENERIC, *([goal.core] if goal.core in names(goal.target) and goal.core != GENERIC else [])]
@@ -39,10 +40,11 @@ def seeds(goal: Goal) -> list[Seed]:
     for choices, _ in kernel.alternatives():
         for table in tables:
             for freedom in FREEDOMS[goal.target]:
-                seed = Seed(tuple(sorted(choices.items())), table, freedom)
-                made = arrangement_of(goal, seed).allocated
-                if count(frame(made)) <= most:
-                    found.setdefault(hash_of(made), seed)
+                for forms in ((), *((name,) for name in FORMS)):
+                    seed = Seed(tuple(sorted(choices.items())), table, freedom, forms=forms)
+                    made = arrangement_of(goal, seed).allocated
+                    if count(frame(made)) <= most:
+                        found.setdefault(hash_of(made), seed)
     return list(found.values())
 
 

@@ -85,7 +85,7 @@ def start_of(goal: Goal) -> Code:
     return compile_stages(kernel_of(goal.kernel), goal.options).frame
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def arrangement_of(goal: Goal, seed: Seed) -> Arrangement:
     """The routine that a seed gives, ready for other orders."""
     made = seeded(kernel_of(goal.kernel), goal.options, seed)
@@ -102,7 +102,7 @@ def _race(goal: Goal) -> Race:
     return Race(kernel_of(goal.kernel), assemble(code.items).code, goal.objective, SEARCHED)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def _modelled(goal: Goal, seed: Seed) -> Modelled:
     start = compile_stages(kernel_of(goal.kernel), goal.options).allocate
     assert start is not None

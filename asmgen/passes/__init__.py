@@ -17,6 +17,7 @@ from asmgen.passes.allocate import allocate
 from asmgen.passes.arrange import arranged, arrangement
 from asmgen.passes.calling import calling
 from asmgen.passes.estimate import cycles
+from asmgen.passes.forms import FORMS
 from asmgen.passes.frame import frame
 from asmgen.passes.handwritten import handwritten
 from asmgen.passes.lower import lower
@@ -184,7 +185,7 @@ def _seeds(kernel: Kernel, options: Options, made: Stages) -> Iterator[plans.See
 
 def seeded(kernel: Kernel, options: Options, seed: plans.Seed) -> Stages:
     """The kernel by one algorithm and one schedule."""
-    traced, words, selected = _selected(kernel, kernel.trace(dict(seed.choices)), options)
+    traced, words, selected = _selected(kernel, kernel.trace(dict(seed.choices)), options, seed.forms)
     table = core(seed.core, options.target)
     ordered = Scheduler(selected, table).by(seed.freedom)
     allocated = allocate(ordered, way=seed.way)
@@ -207,12 +208,19 @@ def _by_every_pass(kernel: Kernel, options: Options) -> Stages:
     return min(made, key=lambda stages: weight * count(stages.frame) + cycles(stages.frame, chosen))
 
 
-def _selected(kernel: Kernel, traced: Traced, options: Options) -> tuple[Traced, Program, Routine]:
-    """One algorithm in words and in instructions."""
+def _selected(
+    kernel: Kernel, traced: Traced, options: Options, forms: Sequence[str] = ()
+) -> tuple[Traced, Program, Routine]:
+    """One algorithm in words and in instructions, for which its operations may take other forms."""
     words = _lowered(traced)
     if options.target in kernel.explicit:
         return traced, words, handwritten(kernel.signature, options.target, kernel.explicit[options.target])
-    return traced, words, select(words, options)
+    formed = words
+    for name in forms:
+        if name not in FORMS:
+            raise AsmgenError(f"operations have no form {name}", hint=", ".join(FORMS))
+        formed = FORMS[name](formed)
+    return traced, words, select(formed, options)
 
 
 @lru_cache(maxsize=16)  # a kernel's algorithms, which are the same for every target

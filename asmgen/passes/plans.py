@@ -36,12 +36,13 @@ class StalePlan(UserWarning):
 @dataclass(frozen=True)
 class Seed:
     """What a plan starts from: alternatives of the script's decisions, a schedule by a core's table, and how registers
-    are given out, None for the best way of all."""
+    are given out, None for the best way of all; `forms` names those of `forms.FORMS` that operations take."""
 
     choices: tuple[tuple[str, int], ...] = ()
     core: str = GENERIC
     freedom: Freedom = Freedom(0, 11)
     way: Way | None = None
+    forms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ def read(file: Path) -> Plan:
         freedom = Freedom(int(schedule["window"]), int(schedule["registers"]))
         return Plan(
             Seed(
-                tuple(sorted((str(name), int(index)) for name, index in seed.items())), str(schedule["core"]), freedom
+                tuple(sorted((str(name), int(index)) for name, index in seed.items())), str(schedule["core"]), freedom,
+                forms=tuple(map(str, made.get("forms", ()))),
             ),
             str(made["routine"]),
             tuple(tuple(" ".join(line).split()) for line in made["lines"]),
@@ -116,6 +118,7 @@ def text(plan: Plan) -> str:
     made = {
         "found": dict(plan.found),
         "choices": dict(plan.seed.choices),
+        **({"forms": list(plan.seed.forms)} if plan.seed.forms else {}),
         "schedule": {
             "core": plan.seed.core, "window": plan.seed.freedom.window, "registers": plan.seed.freedom.registers,
         },
