@@ -135,133 +135,133 @@ SYMBOL(curve25519_5x51_mul):
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
 	mulxq	24(%rax), %r12, %rbp    /* rbp=a0b3.hi r12=a0b3.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
-	mulxq	8(%rax), %r8, %r9       /* r9=a0b1.hi r8=a0b1.lo */
 	mulxq	32(%rax), %r14, %r13    /* r13=a0b4.hi r14=a0b4.lo */
 	mulxq	(%rax), %r11, %r10      /* r10=a0b0.hi r11=a0b0.lo */
 	mulxq	16(%rax), %rbx, %rcx    /* rcx=a0b2.hi rbx=a0b2.lo */
-	movq	%rdi, (%rsp)            /* spill out */
+	mulxq	8(%rax), %r8, %r9       /* r9=a0b1.hi r8=a0b1.lo */
 	movq	8(%rsi), %rdx           /* a[1] */
+	movq	%rdi, (%rsp)            /* spill out */
 	mulxq	(%rax), %r15, %rdi      /* rdi=a1b0.hi r15=a1b0.lo */
 	addq	%r15, %r8               /* a0b1.lo.. */
 	adcq	%rdi, %r9               /* a0b1.hi.. */
 	movq	%r10, 8(%rsp)           /* spill a0b0.hi */
 	imulq	$19, 8(%rsi), %r15      /* a1x19 */
+	mulxq	8(%rax), %rdi, %r10     /* r10=a1b1.hi rdi=a1b1.lo */
+	addq	%rdi, %rbx              /* a0b2.lo.. */
+	adcq	%r10, %rcx              /* a0b2.hi.. */
 	mulxq	24(%rax), %rdi, %r10    /* r10=a1b3.hi rdi=a1b3.lo */
 	addq	%rdi, %r14              /* a0b4.lo.. */
 	adcq	%r10, %r13              /* a0b4.hi.. */
-	mulxq	8(%rax), %rdi, %r10     /* r10=a1b1.hi rdi=a1b1.lo */
-	addq	%rdi, %rbx              /* a0b2.lo.. */
 	movq	%r8, 16(%rsp)           /* spill a0b1.lo.. */
-	adcq	%r10, %rcx              /* a0b2.hi.. */
 	imulq	$19, 16(%rsi), %r10     /* a2x19 */
 	mulxq	16(%rax), %rdi, %r8     /* r8=a1b2.hi rdi=a1b2.lo */
 	movq	32(%rax), %rdx          /* b[4] */
-	mulxq	%r15, %rdx, %r15        /* r15=a1x19b4.hi rdx=a1x19b4.lo */
-	addq	%rdx, %r11              /* a0b0.lo.. */
-	adcq	8(%rsp), %r15           /* a0b0.hi.. */
 	addq	%rdi, %r12              /* a0b3.lo.. */
 	adcq	%r8, %rbp               /* a0b3.hi.. */
+	mulxq	%r15, %rdi, %r8         /* r8=a1x19b4.hi rdi=a1x19b4.lo */
+	addq	%rdi, %r11              /* a0b0.lo.. */
+	adcq	8(%rsp), %r8            /* a0b0.hi.. */
 	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	(%rax), %r8, %rdi       /* rdi=a2b0.hi r8=a2b0.lo */
-	addq	%r8, %rbx               /* a0b2.lo.. */
+	mulxq	(%rax), %r15, %rdi      /* rdi=a2b0.hi r15=a2b0.lo */
+	addq	%r15, %rbx              /* a0b2.lo.. */
 	adcq	%rdi, %rcx              /* a0b2.hi.. */
-	mulxq	8(%rax), %rdi, %r8      /* r8=a2b1.hi rdi=a2b1.lo */
 	movq	%rbx, 8(%rsp)           /* spill a0b2.lo.. */
-	addq	%rdi, %r12              /* a0b3.lo.. */
-	adcq	%r8, %rbp               /* a0b3.hi.. */
-	mulxq	16(%rax), %rdx, %rdi    /* rdi=a2b2.hi rdx=a2b2.lo */
-	addq	%rdx, %r14              /* a0b4.lo.. */
+	mulxq	8(%rax), %rbx, %r15     /* r15=a2b1.hi rbx=a2b1.lo */
+	addq	%rbx, %r12              /* a0b3.lo.. */
+	adcq	%r15, %rbp              /* a0b3.hi.. */
+	mulxq	16(%rax), %rbx, %rdi    /* rdi=a2b2.hi rbx=a2b2.lo */
 	movq	32(%rax), %rdx          /* b[4] */
-	mulxq	%r10, %r8, %rdx         /* rdx=a2x19b4.hi r8=a2x19b4.lo */
-	adcq	%rdi, %r13              /* a0b4.hi.. */
-	addq	16(%rsp), %r8           /* a0b1.lo.. */
+	mulxq	%r10, %r15, %rdx        /* rdx=a2x19b4.hi r15=a2x19b4.lo */
+	addq	16(%rsp), %r15          /* a0b1.lo.. */
 	adcq	%rdx, %r9               /* a0b1.hi.. */
 	movq	24(%rax), %rdx          /* b[3] */
-	mulxq	%r10, %rdx, %rbx        /* rbx=a2x19b3.hi rdx=a2x19b3.lo */
-	addq	%rdx, %r11              /* a0b0.lo.. */
-	adcq	%rbx, %r15              /* a0b0.hi.. */
+	mulxq	%r10, %r10, %rdx        /* rdx=a2x19b3.hi r10=a2x19b3.lo */
+	addq	%rbx, %r14              /* a0b4.lo.. */
+	adcq	%rdi, %r13              /* a0b4.hi.. */
+	addq	%r10, %r11              /* a0b0.lo.. */
+	adcq	%rdx, %r8               /* a0b0.hi.. */
 	imulq	$19, 24(%rsi), %rbx     /* a3x19 */
 	movq	16(%rax), %rdx          /* b[2] */
-	mulxq	%rbx, %r10, %rdx        /* rdx=a3x19b2.hi r10=a3x19b2.lo */
-	addq	%r10, %r11              /* a0b0.lo.. */
-	adcq	%rdx, %r15              /* a0b0.hi.. */
-	movq	%rcx, 16(%rsp)          /* spill a0b2.hi.. */
+	mulxq	%rbx, %rdi, %r10        /* r10=a3x19b2.hi rdi=a3x19b2.lo */
 	movq	24(%rsi), %rdx          /* a[3] */
-	mulxq	8(%rax), %rcx, %r10     /* r10=a3b1.hi rcx=a3b1.lo */
-	addq	%rcx, %r14              /* a0b4.lo.. */
-	mulxq	(%rax), %rcx, %rdx      /* rdx=a3b0.hi rcx=a3b0.lo */
+	addq	%rdi, %r11              /* a0b0.lo.. */
+	movq	%rcx, 16(%rsp)          /* spill a0b2.hi.. */
+	mulxq	(%rax), %rdi, %rcx      /* rcx=a3b0.hi rdi=a3b0.lo */
+	adcq	%r10, %r8               /* a0b0.hi.. */
+	mulxq	8(%rax), %rdx, %r10     /* r10=a3b1.hi rdx=a3b1.lo */
+	addq	%rdx, %r14              /* a0b4.lo.. */
 	adcq	%r10, %r13              /* a0b4.hi.. */
 	imulq	$19, 32(%rsi), %r10     /* a4x19 */
-	addq	%rcx, %r12              /* a0b3.lo.. */
-	adcq	%rdx, %rbp              /* a0b3.hi.. */
+	addq	%rdi, %r12              /* a0b3.lo.. */
+	adcq	%rcx, %rbp              /* a0b3.hi.. */
 	movq	24(%rax), %rdx          /* b[3] */
 	mulxq	%rbx, %rcx, %rdx        /* rdx=a3x19b3.hi rcx=a3x19b3.lo */
-	addq	%rcx, %r8               /* a0b1.lo.. */
+	addq	%rcx, %r15              /* a0b1.lo.. */
 	adcq	%rdx, %r9               /* a0b1.hi.. */
 	movq	8(%rax), %rdx           /* b[1] */
 	mulxq	%r10, %rdi, %rcx        /* rcx=a4x19b1.hi rdi=a4x19b1.lo */
 	movq	(%rax), %rdx            /* b[0] */
 	mulxq	32(%rsi), %rsi, %rdx    /* rdx=a4b0.hi rsi=a4b0.lo */
 	addq	%rdi, %r11              /* a0b0.lo.. */
-	adcq	%rcx, %r15              /* a0b0.hi.. */
+	adcq	%rcx, %r8               /* a0b0.hi.. */
 	addq	%rsi, %r14              /* a0b4.lo.. */
 	adcq	%rdx, %r13              /* a0b4.hi.. */
+	shldq	$13, %r14, %r13         /* (a0b4.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	movq	16(%rax), %rdx          /* b[2] */
-	mulxq	%r10, %rcx, %rdx        /* rdx=a4x19b2.hi rcx=a4x19b2.lo */
-	shldq	$13, %r11, %r15         /* (a0b0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rcx, %r8               /* a0b1.lo..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
-	movq	(%rsp), %rcx            /* out */
+	mulxq	%r10, %rcx, %rdx        /* rdx=a4x19b2.hi rcx=a4x19b2.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	shldq	$13, %r11, %r8          /* (a0b0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rcx, %r15              /* a0b1.lo..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
 	movabsq	$0x7ffffffffffff, %rsi  /* 0x7ffffffffffff */
 	adcq	%rdx, %r9               /* a0b1.hi.. */
 	movq	32(%rax), %rdx          /* b[4] */
-	shldq	$13, %r8, %r9           /* (a0b1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	mulxq	%r10, %rdx, %rdi        /* rdi=a4x19b4.hi rdx=a4x19b4.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
-	addq	%rdx, %r12              /* a0b3.lo.. */
-	movq	24(%rax), %rdx          /* b[3] */
-	adcq	%rdi, %rbp              /* a0b3.hi.. */
-	shldq	$13, %r14, %r13         /* (a0b4.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	andq	%rsi, %r11              /* (a0b0.lo..).low */
-	andq	%rsi, %r14              /* (a0b4.lo..).low */
+	movq	(%rsp), %rcx            /* out */
+	shldq	$13, %r15, %r9          /* (a0b1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	imulq	$19, %r13, %rdi         /* 19*(a0b4.lo..).high  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	mulxq	%r10, %r13, %r10        /* r10=a4x19b3.hi r13=a4x19b3.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
-	andq	%rsi, %r8               /* (a0b1.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	shldq	$13, %r12, %rbp         /* (a0b3.lo..).high */
+	mulxq	%r10, %r13, %rdx        /* rdx=a4x19b4.hi r13=a4x19b4.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	addq	%r13, %r12              /* a0b3.lo.. */
+	adcq	%rdx, %rbp              /* a0b3.hi.. */
+	shldq	$13, %r12, %rbp         /* (a0b3.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rsi, %r11              /* (a0b0.lo..).low */
+	addq	%rdi, %r11              /* (a0b0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movq	24(%rax), %rdx          /* b[3] */
+	andq	%rsi, %r14              /* (a0b4.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rsi, %r15              /* (a0b1.lo..).low */
+	mulxq	%r10, %rdi, %r10        /* r10=a4x19b3.hi rdi=a4x19b3.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
 	addq	%rbp, %r14              /* (a0b4.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%rdi, %r11              /* (a0b0.lo..).low.. */
-	addq	%r15, %r8               /* (a0b1.lo..).low.. */
 	andq	%rsi, %r12              /* (a0b3.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	movl	$51, %edi               /* 0x33 */
-	shrxq	%rdi, %r14, %rbp        /* ((a0b4.lo..).low..).high */
+	addq	%r8, %r15               /* (a0b1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movl	$51, %r8d               /* 0x33 */
 	movq	32(%rax), %rdx          /* b[4] */
-	andq	%rsi, %r14              /* ((a0b4.lo..).low..).low */
-	shrxq	%rdi, %r11, %rax        /* ((a0b0.lo..).low..).high */
+	shrxq	%r8, %r14, %rax         /* ((a0b4.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%r8, %r11, %rbp         /* ((a0b0.lo..).low..).high */
 	andq	%rsi, %r11              /* ((a0b0.lo..).low..).low */
-	mulxq	%rbx, %rbx, %rdx        /* rdx=a3x19b4.hi rbx=a3x19b4.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
-	imulq	$19, %rbp, %rbp         /* %v131                return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%rbp, %r11              /* ((a0b0.lo..).low..).low.. */
-	addq	8(%rsp), %rbx           /* a0b2.lo..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
-	adcq	16(%rsp), %rdx          /* a0b2.hi.. */
-	addq	%r13, %rbx              /* a0b2.lo.. */
-	adcq	%r10, %rdx              /* a0b2.hi.. */
-	shldq	$13, %rbx, %rdx         /* (a0b2.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rdx, %r12              /* (a0b3.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rsi, %rbx              /* (a0b2.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%r9, %rbx               /* (a0b2.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	shrxq	%rdi, %r8, %r10         /* ((a0b1.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
-	shrxq	%rdi, %r12, %r9         /* ((a0b3.lo..).low..).high */
-	andq	%rsi, %r8               /* ((a0b1.lo..).low..).low */
-	andq	%rsi, %r12              /* ((a0b3.lo..).low..).low */
-	addq	%r9, %r14               /* ((a0b4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	movq	%r11, (%rcx)
-	addq	%rax, %r8               /* ((a0b1.lo..).low..).low.. */
-	movq	%r14, 32(%rcx)
-	shrxq	%rdi, %rbx, %rax        /* ((a0b2.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	imulq	$19, %rax, %rax         /* %v131                return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rax, %r11              /* ((a0b0.lo..).low..).low.. */
+	mulxq	%rbx, %rbx, %rax        /* rax=a3x19b4.hi rbx=a3x19b4.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	addq	8(%rsp), %rbx           /* a0b2.lo.. */
+	adcq	16(%rsp), %rax          /* a0b2.hi.. */
+	andq	%rsi, %r14              /* ((a0b4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rdi, %rbx              /* a0b2.lo..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	adcq	%r10, %rax              /* a0b2.hi.. */
+	shldq	$13, %rbx, %rax         /* (a0b2.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%rsi, %rbx              /* (a0b2.lo..).low */
+	shrxq	%r8, %r15, %r10         /* ((a0b1.lo..).low..).high */
+	andq	%rsi, %r15              /* ((a0b1.lo..).low..).low */
+	movq	%r11, (%rcx)            /*                      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r9, %rbx               /* (a0b2.lo..).low.. */
+	addq	%rax, %r12              /* (a0b3.lo..).low.. */
+	shrxq	%r8, %r12, %rax         /* ((a0b3.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rax, %r14              /* ((a0b4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%rsi, %r12              /* ((a0b3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%r8, %rbx, %r8          /* ((a0b2.lo..).low..).high */
 	andq	%rsi, %rbx              /* ((a0b2.lo..).low..).low */
 	addq	%r10, %rbx              /* ((a0b2.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	%rbx, 16(%rcx)
-	movq	%r8, 8(%rcx)
-	addq	%rax, %r12              /* ((a0b3.lo..).low..).low.. */
+	movq	%r14, 32(%rcx)
+	addq	%r8, %r12               /* ((a0b3.lo..).low..).low.. */
 	movq	%r12, 24(%rcx)
+	addq	%rbp, %r15              /* ((a0b1.lo..).low..).low.. */
+	movq	%r15, 8(%rcx)
 	addq	$24, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -328,95 +328,105 @@ SYMBOL(curve25519_5x51_sqr):
 	movq	(%rsi), %rdx            /* a[0] */
 	mulxq	%rdx, %r10, %rax        /* rax=a0a0.hi r10=a0a0.lo */
 	shlq	$1, %rdx                /* a0x2 */
-	mulxq	8(%rsi), %r9, %r11      /* r11=a0x2a1.hi r9=a0x2a1.lo */
-	movq	%rdx, %r12              /* a0x2 */
 	mulxq	24(%rsi), %rcx, %r8     /* r8=a0x2a3.hi rcx=a0x2a3.lo */
+	mulxq	8(%rsi), %r9, %r11      /* r11=a0x2a1.hi r9=a0x2a1.lo */
 	mulxq	32(%rsi), %rbp, %rbx    /* rbx=a0x2a4.hi rbp=a0x2a4.lo */
-	movq	16(%rsi), %rdx          /* a[2] */
+	movq	%rdx, %r12              /* a0x2 */
 	movq	%rdi, (%rsp)            /* spill out */
+	movq	16(%rsi), %rdx          /* a[2] */
 	mulxq	%r12, %rdi, %r12        /* r12=a0x2a2.hi rdi=a0x2a2.lo */
 	addq	%rdi, %r14              /* a1a1.lo.. */
 	adcq	%r12, %r13              /* a1a1.hi.. */
 	imulq	$19, 32(%rsi), %r12     /* a4x19 */
-	movq	%r13, 8(%rsp)           /* spill a1a1.hi.. */
 	movq	8(%rsi), %rdi           /* a[1] */
 	shlq	$1, %rdi                /* a1x2 */
+	movq	%r13, 8(%rsp)           /* spill a1a1.hi.. */
 	movq	%r14, 16(%rsp)          /* spill a1a1.lo.. */
 	mulxq	%rdi, %r14, %r13        /* r13=a1x2a2.hi r14=a1x2a2.lo */
 	movq	24(%rsi), %rdx          /* a[3] */
 	addq	%r14, %rcx              /* a0x2a3.lo.. */
 	adcq	%r13, %r8               /* a0x2a3.hi.. */
 	mulxq	%rdi, %r14, %r13        /* r13=a1x2a3.hi r14=a1x2a3.lo */
-	addq	%r14, %rbp              /* a0x2a4.lo.. */
-	adcq	%r13, %rbx              /* a0x2a4.hi.. */
-	imulq	$19, 24(%rsi), %r13     /* a3x19 */
 	movq	%rdi, %rdx              /* a1x2 */
 	mulxq	%r12, %rdi, %rdx        /* rdx=a1x2a4x19.hi rdi=a1x2a4x19.lo */
 	addq	%rdi, %r10              /* a0a0.lo.. */
 	adcq	%rdx, %rax              /* a0a0.hi.. */
-	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	%rdx, %r14, %rdi        /* rdi=a2a2.hi r14=a2a2.lo */
 	addq	%r14, %rbp              /* a0x2a4.lo.. */
-	adcq	%rdi, %rbx              /* a0x2a4.hi.. */
+	adcq	%r13, %rbx              /* a0x2a4.hi.. */
+	movq	16(%rsi), %rdx          /* a[2] */
+	mulxq	%rdx, %r14, %r13        /* r13=a2a2.hi r14=a2a2.lo */
+	addq	%r14, %rbp              /* a0x2a4.lo.. */
+	adcq	%r13, %rbx              /* a0x2a4.hi.. */
+	imulq	$19, 24(%rsi), %rdi     /* a3x19 */
 	shlq	$1, %rdx                /* a2x2 */
-	mulxq	%r13, %r14, %rdi        /* rdi=a2x2a3x19.hi r14=a2x2a3x19.lo */
+	mulxq	%r12, %r14, %r13        /* r13=a2x2a4x19.hi r14=a2x2a4x19.lo */
+	addq	%r14, %r9               /* a0x2a1.lo.. */
+	adcq	%r13, %r11              /* a0x2a1.hi.. */
+	mulxq	%rdi, %r14, %r13        /* r13=a2x2a3x19.hi r14=a2x2a3x19.lo */
 	addq	%r14, %r10              /* a0a0.lo.. */
-	adcq	%rdi, %rax              /* a0a0.hi.. */
-	shldq	$13, %r10, %rax         /* (a0a0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	mulxq	%r12, %rdx, %rdi        /* rdi=a2x2a4x19.hi rdx=a2x2a4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	addq	%rdx, %r9               /* a0x2a1.lo.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	adcq	%rdi, %r11              /* a0x2a1.hi.. */
-	mulxq	%r13, %r13, %rdi        /* rdi=a3a3x19.hi r13=a3a3x19.lo */
+	adcq	%r13, %rax              /* a0a0.hi.. */
+	mulxq	%rdi, %r13, %rdi        /* rdi=a3a3x19.hi r13=a3a3x19.lo */
+	shlq	$1, %rdx                /* a3x2 */
+	movl	$51, %r14d              /* 0x33 */
 	addq	%r13, %r9               /* a0x2a1.lo.. */
 	adcq	%rdi, %r11              /* a0x2a1.hi.. */
-	shlq	$1, %rdx                /* a3x2 */
-	shldq	$13, %rbp, %rbx         /* (a0x2a4.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
-	imulq	$19, %rbx, %rdi         /* %v69                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	mulxq	%r12, %r13, %rbx        /* rbx=a3x2a4x19.hi r13=a3x2a4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	addq	16(%rsp), %r13          /* a1a1.lo.. */
-	adcq	8(%rsp), %rbx           /* a1a1.hi.. */
-	shldq	$13, %r9, %r11          /* (a0x2a1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
-	shldq	$13, %r13, %rbx         /* (a1a1.lo..).high */
+	shlq	$13, %r11               /* %v68                 low, high = zip(*(column.split(51) for column in columns)) */
+	shlq	$13, %rbx               /* %v77 */
+	shlq	$13, %rax               /* %v64 */
+	shrxq	%r14, %r10, %rdi        /* %v65 */
+	shrxq	%r14, %rbp, %r13        /* %v78 */
+	orq	%rdi, %rax              /* (a0a0.lo..).high */
+	orq	%r13, %rbx              /* (a0x2a4.lo..).high */
+	mulxq	%r12, %r13, %rdi        /* rdi=a3x2a4x19.hi r13=a3x2a4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	imulq	$19, %rbx, %rbx         /* %v80                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	32(%rsi), %rdx          /* a[4] */
 	mulxq	%r12, %r12, %rdx        /* rdx=a4a4x19.hi r12=a4a4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	addq	%r12, %rcx              /* a0x2a3.lo.. */
-	movl	$51, %esi               /* 0x33 */
 	adcq	%rdx, %r8               /* a0x2a3.hi.. */
-	movq	(%rsp), %rdx            /* out */
-	shldq	$13, %rcx, %r8          /* (a0x2a3.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
+	addq	16(%rsp), %r13          /* a1a1.lo.. */
+	adcq	8(%rsp), %rdi           /* a1a1.hi.. */
+	movq	%rdi, %rdx              /* a1a1.hi.. */
+	shrxq	%r14, %r9, %rsi         /* %v69                 low, high = zip(*(column.split(51) for column in columns)) */
+	shlq	$13, %rdx               /* %v71 */
+	shlq	$13, %r8                /* %v74 */
+	shrxq	%r14, %rcx, %rdi        /* %v75 */
 	movabsq	$0x7ffffffffffff, %r12  /* 0x7ffffffffffff */
-	movq	%rbx, %rbx              /* (a1a1.lo..).high */
-	andq	%r12, %r13              /* (a1a1.lo..).low */
+	orq	%rdi, %r8               /* (a0x2a3.lo..).high */
 	andq	%r12, %r10              /* (a0a0.lo..).low */
-	addq	%rdi, %r10              /* (a0a0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%r12, %r9               /* (a0x2a1.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%r14, %r13, %rdi        /* %v72 */
+	orq	%rdi, %rdx              /* (a1a1.lo..).high */
+	andq	%r12, %rcx              /* (a0x2a3.lo..).low */
+	addq	%rdx, %rcx              /* (a0x2a3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%r12, %r13              /* (a1a1.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%r12, %r9               /* (a0x2a1.lo..).low */
+	movq	(%rsp), %rdx            /* out */
 	addq	%rax, %r9               /* (a0x2a1.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%r12, %rcx              /* (a0x2a3.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
-	shrxq	%rsi, %r9, %rax         /* ((a0x2a1.lo..).low..).high */
-	addq	%rbx, %rcx              /* (a0x2a3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	shrxq	%rsi, %rcx, %rbx        /* ((a0x2a3.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
-	andq	%r12, %rcx              /* ((a0x2a3.lo..).low..).low */
-	shrxq	%rsi, %r10, %rdi        /* ((a0a0.lo..).low..).high */
+	orq	%rsi, %r11              /* (a0x2a1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r11, %r13              /* (a1a1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	shrxq	%rsi, %r13, %r11        /* ((a1a1.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
-	andq	%r12, %r13              /* ((a1a1.lo..).low..).low */
-	addq	%r11, %rcx              /* ((a0x2a3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%r12, %r10              /* ((a0a0.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
-	andq	%r12, %r9               /* ((a0x2a1.lo..).low..).low */
-	andq	%r12, %rbp              /* (a0x2a4.lo..).low */
-	movq	%rcx, 24(%rdx)          /*                      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r8, %rbp               /* (a0x2a4.lo..).low.. */
-	addq	%rdi, %r9               /* ((a0x2a1.lo..).low..).low.. */
-	movq	%r9, 8(%rdx)
-	shrxq	%rsi, %rbp, %r11        /* ((a0x2a4.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%r12, %rbp              /* (a0x2a4.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r8, %rbp               /* (a0x2a4.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shrxq	%r14, %r13, %r11        /* ((a1a1.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%r14, %r9, %rax         /* ((a0x2a1.lo..).low..).high */
+	shrxq	%r14, %rbp, %r8         /* ((a0x2a4.lo..).low..).high */
+	shrxq	%r14, %rcx, %rsi        /* ((a0x2a3.lo..).low..).high */
+	andq	%r12, %rcx              /* ((a0x2a3.lo..).low..).low */
 	andq	%r12, %rbp              /* ((a0x2a4.lo..).low..).low */
-	addq	%rax, %r13              /* ((a1a1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%rbx, %rbp              /* ((a0x2a4.lo..).low..).low.. */
+	addq	%rbx, %r10              /* (a0a0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shrxq	%r14, %r10, %rdi        /* ((a0a0.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%r12, %r9               /* ((a0x2a1.lo..).low..).low */
+	addq	%rdi, %r9               /* ((a0x2a1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r11, %rcx              /* ((a0x2a3.lo..).low..).low.. */
+	imulq	$19, %r8, %r11          /* %v97 */
+	andq	%r12, %r10              /* ((a0a0.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	movq	%rcx, 24(%rdx)          /*                      return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rsi, %rbp              /* ((a0x2a4.lo..).low..).low.. */
 	movq	%rbp, 32(%rdx)
+	andq	%r12, %r13              /* ((a1a1.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rax, %r13              /* ((a1a1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movq	%r9, 8(%rdx)
+	addq	%r11, %r10              /* ((a0a0.lo..).low..).low.. */
 	movq	%r13, 16(%rdx)
-	imulq	$19, %r11, %rax         /* %v87 */
-	addq	%rax, %r10              /* ((a0a0.lo..).low..).low.. */
 	movq	%r10, (%rdx)
 	addq	$24, %rsp
 	.cfi_def_cfa_offset 48
@@ -451,7 +461,7 @@ SYMBOL(curve25519_5x51_sqr):
  * args    out in rdi, a in rsi, n in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   96 bytes
+ * stack   88 bytes
  * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(curve25519_5x51_square_n)
@@ -479,135 +489,144 @@ SYMBOL(curve25519_5x51_square_n):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	subq	$48, %rsp               /* slots */
-	.cfi_def_cfa_offset 104
+	subq	$40, %rsp               /* slots */
+	.cfi_def_cfa_offset 96
 	movq	%rdi, (%rsp)            /* spill out */
 	testq	%rdx, %rdx
 	jz	LOCAL(square_n_none)
-	movq	8(%rsi), %r10           /* a[1] */
-	movq	24(%rsi), %r11          /* a[3] */
-	movq	16(%rsi), %rax          /* a[2] */
+	movq	8(%rsi), %r14           /* a[1] */
+	movq	32(%rsi), %r11          /* s4 */
 	movq	%rdx, 8(%rsp)           /* keep n */
-	movq	32(%rsi), %r9           /* s4 */
+	movq	16(%rsi), %rax          /* a[2] */
+	movq	24(%rsi), %r10          /* a[3] */
 	movq	(%rsi), %rdx            /* a[0] */
 LOCAL(square_n_loop3):
-	mulxq	%rdx, %rcx, %r8         /* r8=s0s0.hi rcx=s0s0.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulxq	%rdx, %r8, %r9          /* r9=s0s0.hi r8=s0s0.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	shlq	$1, %rdx                /* s0x2 */
-	mulxq	%r10, %rbx, %rdi        /* rdi=s0x2s1.hi rbx=s0x2s1.lo */
-	movq	%rdx, %r15              /* s0x2 */
-	mulxq	%r11, %r12, %rbp        /* rbp=s0x2s3.hi r12=s0x2s3.lo */
-	movq	%r9, 16(%rsp)           /* spill s4 */
-	movq	%rbx, 32(%rsp)          /* spill s0x2s1.lo */
-	mulxq	%r9, %r14, %r13         /* r13=s0x2s4.hi r14=s0x2s4.lo */
-	movq	%rdi, 24(%rsp)          /* spill s0x2s1.hi */
-	movq	%r10, %rdx              /* s1 */
-	mulxq	%r10, %rdi, %rsi        /* rsi=s1s1.hi rdi=s1s1.lo */
-	shlq	$1, %r10                /* s1x2 */
+	mulxq	%r14, %rsi, %rcx        /* rcx=s0x2s1.hi rsi=s0x2s1.lo */
+	mulxq	%r10, %rbx, %rdi        /* rdi=s0x2s3.hi rbx=s0x2s3.lo */
+	mulxq	%r11, %r12, %rbp        /* rbp=s0x2s4.hi r12=s0x2s4.lo */
+	movq	%rdx, %r13              /* s0x2 */
+	movq	%rsi, 24(%rsp)          /* spill s0x2s1.lo */
+	movq	%r14, %rdx              /* s1 */
+	movq	%rcx, 16(%rsp)          /* spill s0x2s1.hi */
+	mulxq	%r14, %rcx, %r15        /* r15=s1s1.hi rcx=s1s1.lo */
+	shlq	$1, %r14                /* s1x2 */
 	movq	%rax, %rdx              /* s2 */
-	mulxq	%r15, %rbx, %r15        /* r15=s0x2s2.hi rbx=s0x2s2.lo */
-	addq	%rbx, %rdi              /* s1s1.lo.. */
-	mulxq	%r10, %rbx, %rdx        /* rdx=s1x2s2.hi rbx=s1x2s2.lo */
-	adcq	%r15, %rsi              /* s1s1.hi.. */
-	addq	%rbx, %r12              /* s0x2s3.lo.. */
-	adcq	%rdx, %rbp              /* s0x2s3.hi.. */
-	movq	%rsi, 40(%rsp)          /* spill s1s1.hi.. */
-	movq	%r10, %rdx              /* s1x2 */
-	mulxq	%r11, %r15, %r10        /* r10=s1x2s3.hi r15=s1x2s3.lo */
-	addq	%r15, %r14              /* s0x2s4.lo.. */
-	adcq	%r10, %r13              /* s0x2s4.hi.. */
-	imulq	$19, %r9, %rsi          /* s4x19 */
-	mulxq	%rsi, %rbx, %r10        /* r10=s1x2s4x19.hi rbx=s1x2s4x19.lo */
+	mulxq	%r13, %rsi, %r13        /* r13=s0x2s2.hi rsi=s0x2s2.lo */
+	addq	%rsi, %rcx              /* s1s1.lo.. */
+	adcq	%r13, %r15              /* s1s1.hi.. */
+	movq	%r15, 32(%rsp)          /* spill s1s1.hi.. */
+	mulxq	%r14, %r15, %r13        /* r13=s1x2s2.hi r15=s1x2s2.lo */
+	addq	%r15, %rbx              /* s0x2s3.lo.. */
+	movq	%r14, %rdx              /* s1x2 */
+	mulxq	%r10, %r15, %r14        /* r14=s1x2s3.hi r15=s1x2s3.lo */
+	adcq	%r13, %rdi              /* s0x2s3.hi.. */
+	addq	%r15, %r12              /* s0x2s4.lo.. */
+	adcq	%r14, %rbp              /* s0x2s4.hi.. */
+	imulq	$19, %r11, %rsi         /* s4x19 */
+	mulxq	%rsi, %r13, %rdx        /* rdx=s1x2s4x19.hi r13=s1x2s4x19.lo */
+	addq	%r13, %r8               /* s0s0.lo.. */
+	adcq	%rdx, %r9               /* s0s0.hi.. */
 	movq	%rax, %rdx              /* s2 */
-	mulxq	%rax, %r9, %rax         /* rax=s2s2.hi r9=s2s2.lo */
-	addq	%r14, %r9               /* s0x2s4.lo.. */
-	adcq	%rax, %r13              /* s0x2s4.hi.. */
-	imulq	$19, %r11, %r14         /* s3x19 */
+	mulxq	%rax, %r15, %r14        /* r14=s2s2.hi r15=s2s2.lo */
 	shlq	$1, %rdx                /* s2x2 */
-	mulxq	%r14, %r15, %rax        /* rax=s2x2s3x19.hi r15=s2x2s3x19.lo */
-	addq	%rbx, %rcx              /* s0s0.lo.. */
-	adcq	%r10, %r8               /* s0s0.hi.. */
-	addq	%r15, %rcx              /* s0s0.lo.. */
-	adcq	%rax, %r8               /* s0s0.hi.. */
-	mulxq	%rsi, %r10, %rax        /* rax=s2x2s4x19.hi r10=s2x2s4x19.lo */
-	addq	32(%rsp), %r10          /* s0x2s1.lo.. */
+	mulxq	%rsi, %r13, %rax        /* rax=s2x2s4x19.hi r13=s2x2s4x19.lo */
+	addq	%r15, %r12              /* s0x2s4.lo.. */
+	adcq	%r14, %rbp              /* s0x2s4.hi.. */
+	addq	24(%rsp), %r13          /* s0x2s1.lo.. */
+	adcq	16(%rsp), %rax          /* s0x2s1.hi.. */
+	imulq	$19, %r10, %r14         /* s3x19 */
+	mulxq	%r14, %r15, %rdx        /* rdx=s2x2s3x19.hi r15=s2x2s3x19.lo */
+	addq	%r15, %r8               /* s0s0.lo.. */
+	adcq	%rdx, %r9               /* s0s0.hi.. */
+	movl	$51, %r15d              /* 0x33 */
+	shlq	$13, %r9                /* %v70                 low, high = zip(*(column.split(51) for column in columns)) */
 	movq	%r14, %rdx              /* s3x19 */
-	mulxq	%r11, %r14, %rbx        /* rbx=s3s3x19.hi r14=s3s3x19.lo */
-	adcq	24(%rsp), %rax          /* s0x2s1.hi.. */
-	shldq	$13, %rcx, %r8          /* (s0s0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	shlq	$1, %r11                /* s3x2                 columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	movq	16(%rsp), %rdx          /* s4 */
-	addq	%r14, %r10              /* s0x2s1.lo.. */
-	mulxq	%rsi, %r14, %rdx        /* rdx=s4s4x19.hi r14=s4s4x19.lo */
-	adcq	%rbx, %rax              /* s0x2s1.hi.. */
-	movabsq	$0x7ffffffffffff, %rbx  /* 0x7ffffffffffff */
-	andq	%rbx, %rcx              /* (s0s0.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	shldq	$13, %r9, %r13          /* (s0x2s4.lo..).high */
-	addq	%r14, %r12              /* s0x2s3.lo..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	adcq	%rdx, %rbp              /* s0x2s3.hi.. */
-	andq	%rbx, %r9               /* (s0x2s4.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	movq	%r13, %r14              /* s0x2s1.lo.. */
+	mulxq	%r10, %rdx, %r13        /* r13=s3s3x19.hi rdx=s3s3x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	shlq	$13, %rbp               /* %v83                 low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rdx, %r14              /* s0x2s1.lo..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	movq	%rsi, %rdx              /* s4x19 */
-	mulxq	%r11, %rdx, %r11        /* r11=s3x2s4x19.hi rdx=s3x2s4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	shldq	$13, %r12, %rbp         /* (s0x2s3.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
-	imulq	$19, %r13, %r13         /* %v75                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%rbp, %r9               /* (s0x2s4.lo..).low.. */
-	movl	$51, %esi               /* 0x33 */
-	addq	%r13, %rcx              /* (s0s0.lo..).low.. */
-	shrxq	%rsi, %r9, %rbp         /* ((s0x2s4.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
-	imulq	$19, %rbp, %rbp         /* %v93                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %r12              /* (s0x2s3.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rdx, %rdi              /* s1s1.lo..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	adcq	40(%rsp), %r11          /* s1s1.hi.. */
-	shrxq	%rsi, %rcx, %r13        /* ((s0s0.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
-	andq	%rbx, %rcx              /* ((s0s0.lo..).low..).low */
-	shldq	$13, %rdi, %r11         /* (s1s1.lo..).high */
-	addq	%rbp, %rcx              /* ((s0s0.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%r12, %r11              /* (s0x2s3.lo..).low.. */
-	shrxq	%rsi, %r11, %rbp        /* ((s0x2s3.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
-	andq	%rbx, %r11              /* ((s0x2s3.lo..).low..).low */
-	andq	%rbx, %rdi              /* (s1s1.lo..).low */
-	shldq	$13, %r10, %rax         /* (s0x2s1.lo..).high */
-	andq	%rbx, %r10              /* (s0x2s1.lo..).low */
-	addq	%r8, %r10               /* (s0x2s1.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	shrxq	%rsi, %r10, %r8         /* ((s0x2s1.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rdi, %rax              /* (s1s1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	andq	%rbx, %r10              /* ((s0x2s1.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
-	movq	%rcx, %rdx              /* ((s0s0.lo..).low..).low.. */
-	addq	%r13, %r10              /* ((s0x2s1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	shrxq	%rsi, %rax, %rdi        /* ((s1s1.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
-	andq	%rbx, %rax              /* ((s1s1.lo..).low..).low */
-	andq	%rbx, %r9               /* ((s0x2s4.lo..).low..).low */
-	addq	%rdi, %r11              /* ((s0x2s3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%rbp, %r9               /* ((s0x2s4.lo..).low..).low.. */
-	addq	%r8, %rax               /* ((s1s1.lo..).low..).low.. */
+	adcq	%r13, %rax              /* s0x2s1.hi.. */
+	shlq	$1, %r10                /* s3x2 */
+	mulxq	%r11, %r13, %r11        /* r11=s4s4x19.hi r13=s4s4x19.lo */
+	shrxq	%r15, %r12, %rsi        /* %v84                 low, high = zip(*(column.split(51) for column in columns)) */
+	mulxq	%r10, %rdx, %r10        /* r10=s3x2s4x19.hi rdx=s3x2s4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	addq	%r13, %rbx              /* s0x2s3.lo.. */
+	adcq	%r11, %rdi              /* s0x2s3.hi.. */
+	shrxq	%r15, %r8, %r13         /* %v71                 low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%r15, %rbx, %r11        /* %v81 */
+	orq	%rsi, %rbp              /* (s0x2s4.lo..).high */
+	addq	%rdx, %rcx              /* s1s1.lo..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	adcq	32(%rsp), %r10          /* s1s1.hi.. */
+	orq	%r13, %r9               /* (s0s0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	shlq	$13, %rax               /* %v74 */
+	shlq	$13, %rdi               /* %v80 */
+	orq	%r11, %rdi              /* (s0x2s3.lo..).high */
+	shrxq	%r15, %rcx, %rdx        /* %v78 */
+	movabsq	$0x7ffffffffffff, %r11  /* 0x7ffffffffffff */
+	andq	%r11, %rcx              /* (s1s1.lo..).low */
+	shlq	$13, %r10               /* %v77 */
+	orq	%rdx, %r10              /* (s1s1.lo..).high */
+	andq	%r11, %rbx              /* (s0x2s3.lo..).low */
+	addq	%rbx, %r10              /* (s0x2s3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shrxq	%r15, %r10, %rsi        /* ((s0x2s3.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	imulq	$19, %rbp, %rdx         /* %v86                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%r11, %r12              /* (s0x2s4.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%r15, %r14, %rbx        /* %v75 */
+	orq	%rbx, %rax              /* (s0x2s1.lo..).high */
+	andq	%r11, %r14              /* (s0x2s1.lo..).low */
+	addq	%rdi, %r12              /* (s0x2s4.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r9, %r14               /* (s0x2s1.lo..).low.. */
+	addq	%rcx, %rax              /* (s1s1.lo..).low.. */
+	shrxq	%r15, %rax, %r9         /* ((s1s1.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	andq	%r11, %r8               /* (s0s0.lo..).low */
+	andq	%r11, %rax              /* ((s1s1.lo..).low..).low */
+	shrxq	%r15, %r12, %rbx        /* ((s0x2s4.lo..).low..).high */
+	addq	%r8, %rdx               /* (s0s0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shrxq	%r15, %rdx, %rdi        /* ((s0s0.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	imulq	$19, %rbx, %r8          /* %v103                return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%r11, %r12              /* ((s0x2s4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	shrxq	%r15, %r14, %rcx        /* ((s0x2s1.lo..).low..).high */
+	addq	%rsi, %r12              /* ((s0x2s4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%r11, %rdx              /* ((s0s0.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rcx, %rax              /* ((s1s1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%r11, %r14              /* ((s0x2s1.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rdi, %r14              /* ((s0x2s1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	andq	%r11, %r10              /* ((s0x2s3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r9, %r10               /* ((s0x2s3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%r8, %rdx               /* ((s0s0.lo..).low..).low.. */
 	decq	8(%rsp)
+	movq	%r12, %r11              /* ((s0x2s4.lo..).low..).low.. */
 	jnz	LOCAL(square_n_loop3)
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
-	movl	$51, %r8d               /* 0x33 */
-	shrxq	%r8, (%rsi), %rcx       /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
-	bzhiq	%r8, 32(%rsi), %r9      /* a[4].low */
-	bzhiq	%r8, 8(%rsi), %r10      /* a[1].low */
-	shrxq	%r8, 8(%rsi), %rdi      /* a[1].high */
-	shrxq	%r8, 16(%rsi), %rbx     /* a[2].high */
-	bzhiq	%r8, 24(%rsi), %r11     /* a[3].low */
-	bzhiq	%r8, (%rsi), %rdx       /* a[0].low */
-	shrxq	%r8, 32(%rsi), %rbp     /* a[4].high */
-	bzhiq	%r8, 16(%rsi), %rax     /* a[2].low */
-	addq	%rcx, %r10              /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%rdi, %rax              /* a[2].low.. */
-	imulq	$19, %rbp, %r12         /* 19*a[4].high */
-	addq	%r12, %rdx              /* a[0].low.. */
-	shrxq	%r8, 24(%rsi), %rbp     /* a[3].high            low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rbp, %r9               /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	addq	%rbx, %r11              /* a[3].low.. */
+	movl	$51, %r10d              /* 0x33 */
+	shrxq	%r10, 32(%rsi), %rax    /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
+	imulq	$19, %rax, %rbp         /* 19*a[4].high         return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%r10, (%rsi), %rdx      /* a[0].low             low, high = zip(*(column.split(51) for column in columns)) */
+	bzhiq	%r10, 16(%rsi), %rax    /* a[2].low */
+	bzhiq	%r10, 32(%rsi), %r11    /* a[4].low */
+	shrxq	%r10, 16(%rsi), %rcx    /* a[2].high */
+	bzhiq	%r10, 8(%rsi), %r14     /* a[1].low */
+	shrxq	%r10, 24(%rsi), %rbx    /* a[3].high */
+	addq	%rbx, %r11              /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	shrxq	%r10, 8(%rsi), %r8      /* a[1].high            low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r8, %rax               /* a[2].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	addq	%rbp, %rdx              /* a[0].low.. */
+	shrxq	%r10, (%rsi), %r9       /* a[0].high            low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%r9, %r14               /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	bzhiq	%r10, 24(%rsi), %r10    /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
+	addq	%rcx, %r10              /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 LOCAL(square_n_join2):
-	movq	(%rsp), %r8             /* out */
-	movq	%r10, 8(%r8)            /*                      return repeat(n, sqr, a, empty=carry) */
-	movq	%r9, 32(%r8)
-	movq	%r11, 24(%r8)
-	movq	%rax, 16(%r8)
-	movq	%rdx, (%r8)
-	addq	$48, %rsp
+	movq	(%rsp), %r9             /* out */
+	movq	%r11, 32(%r9)           /*                      return repeat(n, sqr, a, empty=carry) */
+	movq	%r14, 8(%r9)
+	movq	%rdx, (%r9)
+	movq	%rax, 16(%r9)
+	movq	%r10, 24(%r9)
+	addq	$40, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -1707,7 +1726,7 @@ SYMBOL(curve25519_5x51_swap):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp
- * stack   248 bytes, with what it calls
+ * stack   232 bytes, with what it calls
  */
 	.globl	SYMBOL(curve25519_5x51_invert)
 	HIDDEN(curve25519_5x51_invert)
@@ -1834,7 +1853,7 @@ SYMBOL(curve25519_5x51_invert):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp
- * stack   248 bytes, with what it calls
+ * stack   232 bytes, with what it calls
  */
 	.globl	SYMBOL(curve25519_5x51_pow22523)
 	HIDDEN(curve25519_5x51_pow22523)
@@ -1966,7 +1985,7 @@ SYMBOL(curve25519_5x51_pow22523):
  * args    out in rdi, u in rsi, v in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14
- * stack   456 bytes, with what it calls
+ * stack   440 bytes, with what it calls
  */
 	.globl	SYMBOL(curve25519_5x51_sqrt_ratio)
 	HIDDEN(curve25519_5x51_sqrt_ratio)
