@@ -19,13 +19,13 @@ from asmgen.prove.cells import Equation, Fact, Form, Ledger
 #: answer is the same on any machine.
 ALL = 1 << 30
 TRIES = (
-    (40, False, 50_000),
-    (40, True, 50_000),
+    (30, False, 100_000),
+    (60, True, 200_000),
     (ALL, False, 100_000),
     (ALL, True, 100_000),
+    (120, True, 500_000),
     (ALL, False, 500_000),
     (ALL, True, 500_000),
-    (80, True, 500_000),
     (ALL, False, 2_000_000),
     (ALL, True, 8_000_000),
 )
