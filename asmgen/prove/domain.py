@@ -19,7 +19,7 @@ from asmgen.prove.cells import Equation, Fact, Form, Ledger
 Value = Poly | int
 
 #: Terms of a quantity that is looked into by bounds before a solver is asked.
-FEW = 16
+FEW = 40
 
 
 class Rejected(Exception):
@@ -269,7 +269,7 @@ class Polynomials:
         seen = shown.scaled(factor, constant).shifted(64)
         if seen.width == 0:
             allowed = below(64).plus(point(seen.low << 64))
-            if leaves.within(self.ledger, space, form, allowed, space.deadline, leaves.SHORT):
+            if leaves.within(self.ledger, space, form, allowed, space.deadline, min(leaves.SHORT, space.tries)):
                 space.note(norm, allowed)
 
     def _laid_out(self, form: Form, k: int) -> tuple[Form, Form] | None:

@@ -30,11 +30,11 @@ TRIES = (
     (ALL, True, 8_000_000),
 )
 
-#: So many of them are quick, and so many short.
-QUICK, SHORT = 4, 7
+#: Steps a millisecond, and the least number of milliseconds, after which z3 is stopped all the same.
+STEPS, LEAST = 200, 400
 
-#: Milliseconds after which z3 is stopped all the same.
-PATIENCE = 3000
+#: So many of them are quick, and so many short; the first one alone is a glance.
+GLANCE, QUICK, SHORT = 1, 4, 7
 
 
 def within(
@@ -74,7 +74,7 @@ def _ask(text: str, steps: int) -> str:
     steps_first = ("simplify", "propagate-values", "solve-eqs", "smt")  # equations are used up before the search
     solver = z3.Then(*(z3.Tactic(name, context) for name in steps_first), ctx=context).solver()
     solver.set("rlimit", steps)
-    solver.set("timeout", PATIENCE)  # it does not count all of its steps
+    solver.set("timeout", max(LEAST, steps // STEPS))  # it does not count all of its steps
     solver.from_string(text)
     return str(solver.check())
 

@@ -35,7 +35,8 @@ BUDGET = 10.0
 #: How to look into carries, `patient` and `asks` of a runner, and how long to ask: the next way where the one before
 #: does not do.
 WAYS = (
-    (False, False, leaves.QUICK),
+    (False, False, leaves.GLANCE),
+    (False, True, leaves.QUICK),
     (False, True, leaves.SHORT),
     (False, True, len(leaves.TRIES)),
     (True, True, len(leaves.TRIES)),
