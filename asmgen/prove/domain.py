@@ -118,13 +118,13 @@ class Polynomials:
 
     `masks` are the bits that masks and choices were made of, in order; `others` has for a word that was chosen in this
     case the one that was not; `zeros` for a bit the words of which it says that one is not zero. While it `asks`, z3
-    decides carries out of words that nothing else does.
+    decides carries out of words that nothing else does, in so many tries.
     """
 
     def __init__(self, space: CaseSpace) -> None:
         self.space = space
         self.ledger = Ledger()
-        self.asks = False
+        self.asks = 0
         self.masks: dict[int, None] = {}
         self.others: dict[Poly, Form] = {}
         self._ands: dict[tuple[Poly, Poly], Poly] = {}
@@ -269,7 +269,7 @@ class Polynomials:
         seen = shown.scaled(factor, constant).shifted(64)
         if seen.width == 0:
             allowed = below(64).plus(point(seen.low << 64))
-            if leaves.within(self.ledger, space, form, allowed, space.deadline, min(leaves.SHORT, space.tries)):
+            if leaves.within(self.ledger, space, form, allowed, space.deadline, self.asks):
                 space.note(norm, allowed)
 
     def _laid_out(self, form: Form, k: int) -> tuple[Form, Form] | None:

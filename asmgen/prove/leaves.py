@@ -31,10 +31,10 @@ TRIES = (
 )
 
 #: Steps a millisecond, and the least number of milliseconds, after which z3 is stopped all the same.
-STEPS, LEAST = 200, 400
+STEPS, LEAST = 150, 1000
 
-#: So many of them are quick, and so many short; the first one alone is a glance.
-GLANCE, QUICK, SHORT = 1, 4, 7
+#: So many of them are a glance, quick, or short; of a carry two are enough at first.
+GLANCE, QUICK, SHORT, CARRY = 1, 4, 7, 2
 
 
 def within(
@@ -55,15 +55,20 @@ def among(
 
 def _never(ledger: Ledger, space: Space, form: Form, contrary: str, deadline: float, tries: int) -> bool:
     """Whether what is known excludes the contrary of a goal, in which {0} stands for the form."""
+    before: object = None  # what was not enough
     for newest, wide, steps in TRIES[:tries]:
         if newest < ALL and len(ledger.equations) <= newest:
             continue
         if time.process_time() > deadline:
             return False
         equations, facts = _relevant(ledger, form, newest, wide=wide)
+        if before == (equations, facts):
+            continue
         answer = _ask("\n".join(_question(ledger, space, form, contrary, equations, facts)), steps)
         if answer == "unsat" or answer == "sat" and wide and newest == ALL:
             return answer == "unsat"
+        if answer == "sat":
+            before = equations, facts
     return False
 
 

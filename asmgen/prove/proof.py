@@ -35,11 +35,11 @@ BUDGET = 10.0
 #: How to look into carries, `patient` and `asks` of a runner, and how long to ask: the next way where the one before
 #: does not do.
 WAYS = (
-    (False, False, leaves.GLANCE),
-    (False, True, leaves.QUICK),
-    (False, True, leaves.SHORT),
-    (False, True, len(leaves.TRIES)),
-    (True, True, len(leaves.TRIES)),
+    (False, 0, leaves.QUICK),
+    (False, leaves.CARRY, leaves.QUICK),
+    (False, leaves.SHORT, leaves.SHORT),
+    (False, leaves.SHORT, len(leaves.TRIES)),
+    (True, leaves.SHORT, len(leaves.TRIES)),
 )
 
 _ABSOLUTE = MEANINGS["absolute"][0].function
@@ -100,7 +100,7 @@ class Proof(Attempt):
     def scene(self, mode: Mode, given: Mapping[str, Interval]) -> bool:
         """One way to share buffers with some scalars known."""
         entry = enter(self.kernel.signature, self.convention, mode, given, self.constants)
-        entry.space.deadline, entry.space.tries = self.runner.deadline, self.runner.tries
+        entry.space.deadline = self.runner.deadline
         self.meant(entry)  # its cases come before the work
         paths = list(self.runner.follow(Path(entry, self.runner.flow.entry), unroll=entry.count is None))
         self.runs += 1
@@ -129,12 +129,7 @@ class Proof(Attempt):
 
     def settle(self, path: Path, check: Callable[[Path], Iterator[Open]]) -> None:
         """Nothing is left open at the end of a path: where something is, a mask bit is decided both ways."""
-        try:
-            found = next(check(path), None)
-        except Impossible:
-            if not path.entry.space.decided:
-                raise
-            return  # what was decided cannot be
+        found = self._first_open(path, check)
         if found is None:
             return
         if found.false:
@@ -148,6 +143,23 @@ class Proof(Attempt):
             for each in self.runner.follow(start.fork({bit: value}), unroll=path.entry.count is None):
                 if each.route == path.route:  # others are ends of their own
                     self.settle(each, check)
+
+    def _first_open(self, path: Path, check: Callable[[Path], Iterator[Open]]) -> Open | None:
+        """What is open first, after a glance and then, where no choice is left to decide, after more; None where
+        nothing is, or where what was decided cannot be."""
+        space = path.entry.space
+        found: Open | None = None
+        for tries in (leaves.GLANCE, self.runner.tries):
+            space.tries = tries
+            try:
+                found = next(check(path), None)
+            except Impossible:
+                if not space.decided:
+                    raise
+                return None
+            if found is None or found.false or path.entry.undecided:
+                break
+        return found
 
     # Goals.
 
@@ -276,7 +288,7 @@ def prove(
     by default first into those that are lost, then with a solver's help, then into all.
     """
     began = time.process_time()
-    ways = WAYS if patient is None else ((patient, False, len(leaves.TRIES)),)
+    ways = WAYS if patient is None else ((patient, 0, len(leaves.TRIES)),)
     stuck: Stuck | None = None
     try:
         flow = Flow(decode(routine.target, routine.code, routine.entry, routine.calls), routine.entry, routine.calls)

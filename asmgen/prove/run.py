@@ -79,14 +79,14 @@ class Path:
 class Runner:
     """Follows a program until `deadline`. Branches on data are rejected unless `secret_branches`.
 
-    Whether a carry can be is looked into where nothing reads it, as it is lost then; with `patient`, everywhere. With
-    `asks` the solver is asked about those that are lost; `tries` are the ways in which it is asked about goals.
+    Whether a carry can be is looked into where nothing reads it, as it is lost then; with `patient`, everywhere. The
+    solver is asked about those that are lost in so many tries as `asks` says, and about goals in so many `tries`.
     """
 
     flow: Flow
     deadline: float
     patient: bool = False
-    asks: bool = False
+    asks: int = 0
     tries: int = len(leaves.TRIES)
     secret_branches: bool = False
 
@@ -146,7 +146,7 @@ class Runner:
             return None
         lost = not decoded.row.writes & self.flow.after(decoded.offset)
         path.entry.space.patient = self.patient or lost
-        path.entry.domain.asks = self.asks and lost
+        path.entry.domain.asks = self.asks if lost else 0
         if decoded.row.name in ("paciasp", "autiasp"):
             _sign(path.entry, decoded)
             path.offset = decoded.end
