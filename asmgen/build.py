@@ -293,15 +293,15 @@ def check(
 
 
 def _check(made: Sequence[Unit], files: Mapping[str, str], out: Path, places: Sequence[Path]) -> list[str]:
-    """What differs from these files; proofs that are there must be of the bytes in them."""
+    """What differs from these files; where there are proofs, there must be one of all bytes in them."""
     proofs = {proof_file(unit): unit for unit in made}
     found = differences(files, out, places, also=list(proofs))
-    there = {out / file: unit for file, unit in proofs.items() if (out / file).exists()}
-    if there:
+    if any((out / file).exists() for file in proofs):
         from asmgen.prove import record
 
-        for path, unit in there.items():
-            found += record.differences(path, _routines(unit))
+        for file, unit in proofs.items():
+            if file not in files:
+                found += record.differences(out / file, _routines(unit))
     return found
 
 
@@ -335,15 +335,17 @@ def run(
     """`asmgen build`: a line a file, a bar on a terminal.
 
     With `check`, AsmgenError names the first difference, or a plan that does not fit; with `proofs`, nothing is written
-    unless all is proved.
+    unless all is proved, and with both, what is proved is held against what is recorded.
     """
     made = units(
         selectors, targets, out, prefix=prefix, features=features, visible=visible, core=core, planned=planned
     )
     with _bar() as progress, strictly() if check else nullcontext():
         files = texts(made, progress, trust=not check)
+    if proofs:
+        files |= proved(made)
     if not check:
-        for path, new in write({**files, **(proved(made) if proofs else {})}, out):
+        for path, new in write(files, out):
             print(f"{path}{'' if new else ' (as it was)'}")
         return
     found = _check(made, files, out, _places(selectors, targets, out))

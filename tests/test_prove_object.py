@@ -85,9 +85,23 @@ def test_proofs_are_written_beside_the_files_and_checked(script: Path, tmp_path:
     before = path.read_text()
     assert run("build", str(script), "--proved", "--out", str(out))[0] == 0
     assert path.read_text() == before
-    path.write_text(before.replace(entry["sha256"], "0" * 64))
-    (fault,) = check([str(script)], ["amd64", "arm64"], out)
-    assert "tiny.mul is proved for other bytes" in fault
+    assert run("build", str(script), "--check", "--proved", "--out", str(out))[0] == 0
+    for text, fault in (
+        (before.replace(entry["sha256"], "0" * 64), "tiny.mul is proved for other bytes"),
+        (before.replace("modulo p", "modulo q"), "tiny.mul is proved for something else"),
+        ("[]", "tiny.mul is missing"),
+        (before.replace("tiny.mul", "tiny.sqr"), "tiny.mul is missing"),
+        ("{", "cannot be read as proofs"),
+    ):
+        path.write_text(text)
+        found, *_ = check([str(script)], ["amd64", "arm64"], out)
+        assert fault in found
+    path.write_text(before.replace("counts", "accounts").replace("buffers are apart", "all is well"))
+    code, text = run("build", str(script), "--check", "--proved", "--out", str(out))
+    assert code == 1 and "tiny.proof.json" in text and "all is well" in text
+    path.unlink()
+    (found,) = check([str(script)], ["amd64", "arm64"], out)
+    assert f"{path} is missing" in found
 
 
 def test_nothing_is_written_that_is_not_proved(tmp_path: Path) -> None:

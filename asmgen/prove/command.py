@@ -82,9 +82,14 @@ def answer(made: Routine, wish: Wish) -> Answer:
     return found
 
 
-def answers(made: Sequence[Routine], wish: Wish) -> Iterator[tuple[Routine, Answer]]:
-    """Each routine with its answer, in order; one that calls what is not proved is not proved itself."""
-    found = list(zip(made, each(lambda one: answer(one, wish), made), strict=True))
+def answers(made: Sequence[Routine], wish: Wish) -> Iterator[Answer]:
+    """Each routine's answer, in order, side by side; what it calls is taken to keep its contract."""
+    yield from each(lambda one: answer(one, wish), made)
+
+
+def composed(found: Sequence[tuple[Routine, Answer]]) -> list[tuple[Routine, Answer]]:
+    """Routines that are linked together, with their answers: one that calls what is not proved is not proved itself."""
+    found = list(found)
     good = {(one.kernel.signature.symbol, one.target) for one, given in found if isinstance(given, Proved)}
     changed = True
     while changed:
@@ -95,7 +100,7 @@ def answers(made: Sequence[Routine], wish: Wish) -> Iterator[tuple[Routine, Answ
                 found[number] = one, NotProved(given.seconds, f"{open_calls[0]}, which it calls, is not proved")
                 good.discard((one.kernel.signature.symbol, one.target))
                 changed = True
-    yield from found
+    return found
 
 
 def _callees(made: Routine) -> list[str]:
@@ -113,7 +118,8 @@ def run(
 ) -> int:
     """Prove the kernels that the selectors name, and what they call; the exit code, 0 when all are proved."""
     made = [routine(kernel, Options(target, features)) for kernel in closure(find(selectors)) for target in targets]
-    return show(answers(made, wish), explain=explain, as_json=as_json)
+    found = composed(list(zip(made, answers(made, wish), strict=True)))
+    return show(found, explain=explain, as_json=as_json)
 
 
 def run_object(
@@ -133,12 +139,11 @@ def run_object(
     (kernel,) = kernels
     symbol = given.symbol or kernel.signature.symbol
     made = foreign(kernel, given.file, symbol, targets, assume=given.assume, flags=given.flags)
-    return show(answers([made], wish), explain=explain, as_json=as_json)
+    return show([(made, answer(made, wish))], explain=explain, as_json=as_json)
 
 
-def show(results: Iterator[tuple[Routine, Answer]], *, explain: bool, as_json: bool) -> int:
+def show(found: Sequence[tuple[Routine, Answer]], *, explain: bool, as_json: bool) -> int:
     """Print the answers; 0 when all are proofs."""
-    found = list(results)
     if as_json:
         print(json.dumps([describe(*pair) for pair in found], indent=2))
     else:
