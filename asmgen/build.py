@@ -321,6 +321,16 @@ def proved(made: Sequence[Unit]) -> dict[str, str]:
     return record.proofs({proof_file(unit): _routines(unit) for unit in made})
 
 
+def _renewed(made: Sequence[Unit], out: Path) -> tuple[dict[str, str], list[str]]:
+    """The files that say what is proved, where there are any; and the routines that they no longer speak of."""
+    jobs = {proof_file(unit): _routines(unit) for unit in made}
+    if not any((out / file).exists() for file in jobs):
+        return {}, []
+    from asmgen.prove import record
+
+    return record.renewed(out, jobs)
+
+
 def _places(selectors: Sequence[str], targets: Sequence[str], out: Path) -> list[Path]:
     """The directories in which every file must be made by a script: none where not all scripts were asked for."""
     if selectors:
@@ -335,18 +345,25 @@ def run(
     """`asmgen build`: a line a file, a bar on a terminal.
 
     With `check`, AsmgenError names the first difference, or a plan that does not fit; with `proofs`, nothing is written
-    unless all is proved, and with both, what is proved is held against what is recorded.
+    unless all is proved, and with both, what is proved is held against what is recorded. Without either, proofs that
+    are there are made anew where bytes have changed.
     """
     made = units(
         selectors, targets, out, prefix=prefix, features=features, visible=visible, core=core, planned=planned
     )
     with _bar() as progress, strictly() if check else nullcontext():
         files = texts(made, progress, trust=not check)
+    unproved: list[str] = []
     if proofs:
         files |= proved(made)
+    elif not check:
+        texts_of_proofs, unproved = _renewed(made, out)
+        files |= texts_of_proofs
     if not check:
         for path, new in write(files, out):
             print(f"{path}{'' if new else ' (as it was)'}")
+        for which in unproved:
+            print(f"{which} is not proved any more; asmgen prove says more", file=sys.stderr)
         return
     found = _check(made, files, out, _places(selectors, targets, out))
     if found:

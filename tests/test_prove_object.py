@@ -104,6 +104,28 @@ def test_proofs_are_written_beside_the_files_and_checked(script: Path, tmp_path:
     assert f"{path} is missing" in found
 
 
+def test_a_build_keeps_the_proofs_that_are_there_up_to_date(script: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    path = out / "amd64" / "tiny.proof.json"
+    assert run("build", str(script), "--out", str(out))[0] == 0
+    assert not path.exists()
+    assert run("build", str(script), "--proved", "--out", str(out))[0] == 0
+    proved = path.read_text()
+    (kept,) = json.loads(proved)
+    path.write_text(json.dumps([{**kept, "assumed": ["as it was"]}]))
+    assert run("build", str(script), "--out", str(out))[0] == 0
+    assert json.loads(path.read_text())[0]["assumed"] == ["as it was"]  # the same bytes are not proved again
+    path.write_text(json.dumps([{**kept, "sha256": "0" * 64, "assumed": ["as it was"]}]))
+    assert run("build", str(script), "--out", str(out))[0] == 0
+    assert path.read_text() == proved
+    script.write_text(WRONG)
+    code, text = run("build", str(script), "--out", str(out))
+    assert code == 0 and "tiny.mul for amd64 is not proved any more" in text
+    assert json.loads(path.read_text()) == []
+    (found, *_) = check([str(script)], ["amd64", "arm64"], out)
+    assert f"{path}: tiny.mul is missing" in found
+
+
 def test_nothing_is_written_that_is_not_proved(tmp_path: Path) -> None:
     path, out = tmp_path / "tiny.py", tmp_path / "out"
     path.write_text(WRONG)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,12 @@ from asmgen.prove.proof import BUDGET
 from asmgen.prove.routine import Routine
 
 ENDING = ".proof.json"
+
+Jobs = Mapping[str, Sequence[tuple[Function, Options]]]
+"""The routines of each file."""
+
+Entries = Mapping[str, Mapping[str, Any]]
+"""A file's entries by kernel."""
 
 #: What every routine is proved to do besides what its contract says.
 ALWAYS = (
@@ -49,34 +54,72 @@ def recorded(found: Sequence[tuple[Routine, Proved]]) -> str:
     return json.dumps(entries, indent=2) + "\n"
 
 
-def proofs(jobs: Mapping[str, Sequence[tuple[Function, Options]]], budget: float = BUDGET) -> dict[str, str]:
+def proofs(jobs: Jobs, budget: float = BUDGET) -> dict[str, str]:
     """The text for each file of these routines, proved side by side. Raises AsmgenError when one of them is not proved,
     naming all."""
-    made = {file: [routine(*job) for job in each] for file, each in jobs.items()}
-    tried = iter(answers([one for each in made.values() for one in each], Wish(budget)))
-    given = {file: [next(tried) for _ in each] for file, each in made.items()}
-    found = [pair for file, each in made.items() for pair in composed(list(zip(each, given[file], strict=True)))]
-    refused = [
-        (f"{name(one)} for {one.target}", next(lines(one, given, explain=False)))
-        for one, given in found
-        if not isinstance(given, Proved)
-    ]
+    good, refused = _proved(_routines(jobs), {}, budget)
     if refused:
         more = f"\n  and {len(refused) - 1} more: {', '.join(which for which, _ in refused[1:])}"
         raise AsmgenError(
             f"not proved: {refused[0][1]}{more if len(refused) > 1 else ''}",
             hint="nothing was written; without --proved the files are written, asmgen prove says more",
         )
-    good = iter([(one, given) for one, given in found if isinstance(given, Proved)])
-    return {file: recorded(list(islice(good, len(each)))) for file, each in made.items()}
+    return {file: recorded(found) for file, found in good.items()}
+
+
+def renewed(out: Path, jobs: Jobs, budget: float = BUDGET) -> tuple[dict[str, str], list[str]]:
+    """The text of those files that stand below `out`, for the routines as they are now; and which of these are not
+    proved and have no entry. Entries of the same bytes and contract stay, the other routines are proved."""
+    there = {file: each for file, each in jobs.items() if (out / file).exists()}
+    good, refused = _proved(_routines(there), {file: _entries(out / file) or {} for file in there}, budget)
+    return {file: recorded(found) for file, found in good.items()}, [which for which, _ in refused]
+
+
+def _routines(jobs: Jobs) -> dict[str, list[Routine]]:
+    return {file: [routine(*job) for job in each] for file, each in jobs.items()}
+
+
+def _proved(
+    made: Mapping[str, Sequence[Routine]], known: Mapping[str, Entries], budget: float
+) -> tuple[dict[str, list[tuple[Routine, Proved]]], list[tuple[str, str]]]:
+    """The routines of each file that are proved, and of the others their names and what there is to say. Those that are
+    known to be proved are not proved again; a file's programs call what is in it."""
+    kept = {file: {name(one): _kept(one, known.get(file, {})) for one in each} for file, each in made.items()}
+    untried = [one for file, each in made.items() for one in each if not kept[file][name(one)]]
+    tried = iter(answers(untried, Wish(budget)))
+    good: dict[str, list[tuple[Routine, Proved]]] = {}
+    refused: list[tuple[str, str]] = []
+    for file, each in made.items():
+        good[file] = []
+        for one, given in composed([(one, kept[file][name(one)] or next(tried)) for one in each]):
+            if isinstance(given, Proved):
+                good[file].append((one, given))
+            else:
+                refused.append((f"{name(one)} for {one.target}", next(lines(one, given, explain=False))))
+    return good, refused
+
+
+def _kept(made: Routine, known: Entries) -> Proved | None:
+    """The proof that is recorded of these bytes and this contract."""
+    wanted, there = entry(made), known.get(name(made), {})
+    if {key: there.get(key) for key in wanted} != wanted or "assumed" not in there:
+        return None
+    return Proved(0.0, tuple(there["assumed"]), ())
+
+
+def _entries(path: Path) -> Entries | None:
+    """The entries of a file by kernel; None when it cannot be read."""
+    try:
+        return {str(each["kernel"]): each for each in json.loads(path.read_text())}
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
 
 
 def differences(path: Path, jobs: Sequence[tuple[Function, Options]]) -> list[str]:
     """What is wrong with a file: routines proved for other bytes or another contract, missing or made by no script."""
     made = {name(one): entry(one) for one in (routine(*job) for job in jobs)}
-    try:
-        known: dict[str, dict[str, Any]] = {str(each["kernel"]): each for each in json.loads(path.read_text())}
-    except (OSError, ValueError, TypeError, KeyError):
+    known = _entries(path)
+    if known is None:
         return [f"{path} is missing" if not path.exists() else f"{path} cannot be read as proofs"]
     found = []
     for which, wanted in made.items():
