@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from threading import Event, Thread
+from typing import Any
 
 from asmgen.bounds import Interval, Space
 from asmgen.polynomial import Monomial
@@ -19,6 +22,7 @@ from asmgen.prove.cells import Equation, Fact, Form, Ledger
 #: answer is the same on any machine.
 ALL = 1 << 30
 TRIES = (
+    (30, False, 20_000),
     (30, False, 100_000),
     (60, True, 200_000),
     (ALL, False, 100_000),
@@ -30,11 +34,11 @@ TRIES = (
     (ALL, True, 8_000_000),
 )
 
-#: Steps a millisecond, and the least number of milliseconds, after which z3 is stopped all the same.
-STEPS, LEAST = 150, 1000
+#: z3 does not count all of its steps. It is stopped all the same after a second for the first ones, then for so many.
+FIRST, MORE = 100_000, 250_000
 
-#: So many of them are a glance, quick, or short; of a carry two are enough at first.
-GLANCE, QUICK, SHORT, CARRY = 1, 4, 7, 2
+#: So many tries are a peek, a glance, quick, short; of a carry some are enough at first.
+PEEK, GLANCE, CARRY, QUICK, SHORT = 1, 2, 3, 5, 8
 
 
 def within(
@@ -72,16 +76,32 @@ def _never(ledger: Ledger, space: Space, form: Form, contrary: str, deadline: fl
     return False
 
 
+@lru_cache(maxsize=256)
 def _ask(text: str, steps: int) -> str:
+    """z3's answer: "unsat", "sat" or "unknown"."""
     import z3
 
     context = z3.Context()  # one of its own: what was asked before must not matter
-    steps_first = ("simplify", "propagate-values", "solve-eqs", "smt")  # equations are used up before the search
-    solver = z3.Then(*(z3.Tactic(name, context) for name in steps_first), ctx=context).solver()
+    stages = ("simplify", "propagate-values", "solve-eqs", "smt")  # equations are used up before the search
+    solver = z3.Then(*(z3.Tactic(name, context) for name in stages), ctx=context).solver()
     solver.set("rlimit", steps)
-    solver.set("timeout", max(LEAST, steps // STEPS))  # it does not count all of its steps
     solver.from_string(text)
-    return str(solver.check())
+    done = Event()
+    watch = Thread(target=_stop, args=(context, done, max(min(1, steps / FIRST), steps / MORE)), daemon=True)
+    watch.start()
+    answer = str(solver.check())
+    done.set()
+    watch.join()
+    return answer
+
+
+def _stop(context: Any, done: Event, seconds: float) -> None:
+    """Interrupt z3 after so many seconds of the processor, which do not depend on what else runs on the machine."""
+    end = time.process_time() + seconds
+    while not done.wait(0.02):
+        if time.process_time() > end:
+            context.interrupt()
+            return
 
 
 def _cells(*forms: Form) -> set[int]:

@@ -35,6 +35,8 @@ BUDGET = 10.0
 #: How to look into carries, `patient` and `asks` of a runner, and how long to ask: the next way where the one before
 #: does not do.
 WAYS = (
+    (False, 0, leaves.GLANCE),
+    (False, leaves.PEEK, leaves.GLANCE),
     (False, 0, leaves.QUICK),
     (False, leaves.CARRY, leaves.QUICK),
     (False, leaves.SHORT, leaves.SHORT),
@@ -149,7 +151,7 @@ class Proof(Attempt):
         nothing is, or where what was decided cannot be."""
         space = path.entry.space
         found: Open | None = None
-        for tries in (leaves.GLANCE, self.runner.tries):
+        for tries in dict.fromkeys((leaves.GLANCE, self.runner.tries)):
             space.tries = tries
             try:
                 found = next(check(path), None)
