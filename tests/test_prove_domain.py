@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from asmgen.polynomial import Poly
+from asmgen.polynomial import Interval, Poly
+from asmgen.prove import leaves
+from asmgen.prove.cells import Fact
 from asmgen.prove.domain import CaseSpace, Polynomials
 from asmgen.targets import amd64_meaning, arm64_meaning
 from asmgen.targets.arm64_meaning import just
@@ -65,3 +67,31 @@ def test_a_sum_of_cells_is_split_where_it_lies_and_not_across() -> None:
             value, low, high = (domain.norm(each).evaluate(values) for each in (total, low_part, high_part))
             assert (low, high) == (value % 2**k, value >> k)
     assert 30 < laid_out < 270  # both happen
+
+
+def test_a_carry_that_nothing_shows_is_asked_about_and_not_assumed() -> None:
+    """x + y carries for large ones, whatever the values that are carried along; with what excludes it, it does not."""
+    for known, carries in ((2**64 - 1, True), (2**63 - 1, False)):
+        space = CaseSpace()
+        domain = Polynomials(space)
+        x, y = (domain.entered(space.atom(name, 0, 2**64 - 1)) for name in "xy")
+        for each in (x, y):
+            domain.ledger.facts.append(Fact(each, Interval(0, known)))
+        space._alive = [0]  # the values that are carried along are all zero
+        domain.asks = len(leaves.TRIES)
+        _, high = domain.split(x + y, 64)
+        assert (domain.norm(high).constant is None) == carries
+
+
+def test_the_solver_is_believed_only_where_it_says_that_there_is_no_other_way() -> None:
+    space = CaseSpace()
+    domain = Polynomials(space)
+    x, y = (domain.entered(space.atom(name, 0, 2**64 - 1)) for name in "xy")
+    low, high = domain.split(x + y, 64)
+    total = low + (high << 64) - x
+
+    def within(form: Poly, most: int) -> bool:
+        return leaves.within(domain.ledger, space, form, Interval(0, most), float("inf"))
+
+    assert within(total, 2**64 - 1) and not within(total, 2**64 - 2)
+    assert leaves._ask("(declare-const x Int)(assert (> (* x x) 2))(assert (< x 0))", 1) != "unsat"

@@ -129,36 +129,39 @@ class Proof(Attempt):
                 lines.append(f"{output.name} is what is meant modulo p, its value at most {most}, its limbs in bounds")
         self.argument += [line for line in lines if line not in self.argument]
 
-    def settle(self, path: Path, check: Callable[[Path], Iterator[Open]]) -> None:
-        """Nothing is left open at the end of a path: where something is, a mask bit is decided both ways."""
-        found = self._first_open(path, check)
+    def settle(self, path: Path, check: Callable[[Path], Iterator[Open]]) -> bool:
+        """Nothing is left open at the end of a path: where something is, a mask bit is decided both ways. False where
+        what was decided cannot be; one of both ways can."""
+        try:
+            found = self._first_open(path, check)
+        except Impossible:
+            if not path.entry.space.decided:
+                raise
+            return False
         if found is None:
-            return
+            return True
         if found.false:
             raise Stuck(found.what, path.done[-1], final=True)
         bit = next(iter(path.entry.undecided), None)
         start = path.before(bit) if bit is not None else None
         if bit is None or start is None or len(path.entry.space.decided) >= DEEP:
             raise Stuck(found.what, path.done[-1])
+        possible = False
         for value in (0, 1):
             self.runs += 1
             for each in self.runner.follow(start.fork({bit: value}), unroll=path.entry.count is None):
                 if each.route == path.route:  # others are ends of their own
-                    self.settle(each, check)
+                    possible = self.settle(each, check) or possible
+        if not possible and not path.entry.space.decided:
+            raise Stuck("neither way that a choice can be is possible, so what is known is wrong", path.done[-1])
+        return possible
 
     def _first_open(self, path: Path, check: Callable[[Path], Iterator[Open]]) -> Open | None:
-        """What is open first, after a glance and then, where no choice is left to decide, after more; None where
-        nothing is, or where what was decided cannot be."""
-        space = path.entry.space
+        """What is open first, after a glance and then, where no choice is left to decide, after more."""
         found: Open | None = None
         for tries in dict.fromkeys((leaves.GLANCE, self.runner.tries)):
-            space.tries = tries
-            try:
-                found = next(check(path), None)
-            except Impossible:
-                if not space.decided:
-                    raise
-                return None
+            path.entry.space.tries = tries
+            found = next(check(path), None)
             if found is None or found.false or path.entry.undecided:
                 break
         return found
