@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from asmgen.bench.openssl import library
 from asmgen.build import build, check
 from asmgen.cli import main
 from asmgen.passes import Options
@@ -62,6 +63,32 @@ def test_c_is_held_against_a_kernel(script: Path, tmp_path: Path, extra: int, an
     words = ["prove", f"{script}:mul", "--target", "amd64", "--object", str(tmp_path / "fe.c"), "--symbol", "mul"]
     code, text = run(*words, "--flags", flags)
     assert code == extra and answer in text, text
+
+
+@pytest.mark.skipif(library() is None, reason="no static libcrypto here (Debian's libssl-dev)")
+@pytest.mark.parametrize(
+    ("kernel", "symbol"),
+    [
+        ("curve25519_5x51.mul", "x25519_fe51_mul"),
+        ("curve25519_5x51.sqr", "x25519_fe51_sqr"),
+        ("curve25519_4x64.mul", "x25519_fe64_mul"),
+        ("curve25519_4x64.sqr", "x25519_fe64_sqr"),
+        ("p256.mul", "ecp_nistz256_mul_mont"),
+        ("p256.sqr", "ecp_nistz256_sqr_mont"),
+    ],
+)
+def test_routines_of_openssl_are_proved(kernel: str, symbol: str) -> None:
+    """On a CPU with BMI2 and ADX, which OPENSSL_ia32cap_P says."""
+    words = ("prove", kernel, "--target", "amd64", "--object", str(library()), "--symbol", symbol)
+    code, text = run(*words, "--assume", "OPENSSL_ia32cap_P=0,0,0x80100,0")
+    assert code == 0, text
+
+
+@pytest.mark.skipif(library() is None, reason="no static libcrypto here (Debian's libssl-dev)")
+def test_a_routine_of_openssl_for_another_modulus_is_refuted() -> None:
+    words = ("prove", "p256_order.mul", "--target", "amd64", "--object", str(library()))
+    code, text = run(*words, "--symbol", "ecp_nistz256_mul_mont", "--assume", "OPENSSL_ia32cap_P=0,0,0x80100,0")
+    assert code == 1 and "WRONG" in text
 
 
 def test_files_that_are_not_there_are_named(script: Path) -> None:

@@ -150,5 +150,5 @@ def _chosen(code: bytes, readings: Iterator[Reading]) -> tuple[Reading, bool] | 
 def _encoding(row: Row, operands: Sequence[Operand]) -> bytes:
     try:
         return row.encode(operands)
-    except AsmgenError:
+    except (AsmgenError, ValueError):  # no encoding, or one relative to the instruction pointer
         return b""

@@ -146,7 +146,7 @@ def _stack() -> Iterator[Row]:
 
 
 def _two_operands() -> Iterator[Row]:
-    """add to cmp, on 64 bits in all forms, on 32 in registers."""
+    """add to cmp, on 64 bits in all forms, on 32 to registers."""
     for digit, name in enumerate(("add", "or", "adc", "sbb", "and", "sub", "xor", "cmp")):
         chained = name in ("adc", "sbb")
         destroys = AF if name in ("or", "and", "xor") else NONE
@@ -180,6 +180,8 @@ def _two_operands() -> Iterator[Row]:
             else:
                 yield _row(*registers, commutes=commutes, **more)
                 yield _row(*number, **more)
+                more["cost"] += "_load"
+                yield _row(op, (left, _read("m32")), meaning, form(digit << 3 | 3, reg=0, rm=1, wide=False), **more)
 
 
 def _tests() -> Iterator[Row]:
