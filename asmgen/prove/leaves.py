@@ -22,7 +22,7 @@ from asmgen.prove.cells import Equation, Fact, Form, Ledger
 #: answer is the same on any machine.
 ALL = 1 << 30
 TRIES = (
-    (30, False, 20_000),
+    (30, False, 50_000),
     (30, False, 100_000),
     (60, True, 200_000),
     (ALL, False, 100_000),
