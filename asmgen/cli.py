@@ -343,7 +343,7 @@ def prove(
     """
     from asmgen.prove import command
 
-    wish = command.Wish(budget, constant_time)
+    wish = command.Wish(budget, constant_time, explained=explain)
     targets = targets_of(target, features)
     if file is not None:
         foreign = command.Object(file, symbol, assume, flags)

@@ -145,3 +145,15 @@ def _evaluated(entry: Entry, inputs: Sequence[tuple[int, ...] | int]) -> list[in
     known = entry.space.assignment(atoms)
     output = entry.signature.outputs[0]
     return [entry.domain.norm(word).evaluate(known) for word in entry.output(output)]
+
+
+def test_an_argument_names_equations_lost_carries_and_what_cancels() -> None:
+    (kernel,) = find(["curve25519_4x64.mul"])
+    answer = prove(routine(kernel, Options("arm64")), explained=True)
+    assert isinstance(answer, Proved)
+    text = "\n".join(answer.argument)
+    assert "umulh x13, x8, x10" in text and "a0*b0 = t" in text
+    assert "nothing above 2^64, it lies in [0, 2^64 - 2]" in text
+    assert "out less what is wanted is p times" in text and "all cancel" in text
+    plain = prove(routine(kernel, Options("arm64")))
+    assert isinstance(plain, Proved) and len(plain.argument) < 10

@@ -13,8 +13,8 @@ from asmgen.targets.conventions import Convention
 
 @dataclass
 class Attempt:
-    """A routine under proof; `argument` grows as its parts are shown. `constants` is its code, where that holds data
-    that it reads."""
+    """A routine under proof; `argument` grows as its parts are shown, and has each step where it is `explained`.
+    `constants` is its code, where that holds data that it reads."""
 
     most_cases: ClassVar[int]  #: that its meaning may have
 
@@ -23,6 +23,7 @@ class Attempt:
     convention: Convention
     constant_time: bool = True
     constants: bytes = b""
+    explained: bool = False
     argument: list[str] = field(default_factory=list)
     runs: int = 0
     cases: int = 0

@@ -34,6 +34,7 @@ class Wish:
     budget: float = BUDGET
     constant_time: bool = True
     counterexamples: bool = True
+    explained: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def code_routine(kernel: Function, code: Code, others: Sequence[Code] = ()) -> R
 
 def answer(made: Routine, wish: Wish) -> Answer:
     """The routine proved, or a counterexample, or neither."""
-    found = prove(made, budget=wish.budget, constant_time=wish.constant_time)
+    found = prove(made, budget=wish.budget, constant_time=wish.constant_time, explained=wish.explained)
     if isinstance(found, NotProved) and wish.counterexamples and (made.linked or not made.calls):
         from asmgen.prove.counterexample import counterexample
 

@@ -12,7 +12,7 @@ from asmgen.contracts import BitContract, Element, Parameter
 from asmgen.errors import AsmgenError
 from asmgen.meanings import MEANINGS, square_n
 from asmgen.promises import size
-from asmgen.prove import bits, goal, leaves
+from asmgen.prove import bits, explain, goal, leaves
 from asmgen.prove.answers import NotProved, Place, Proved, place_of
 from asmgen.prove.attempt import Attempt
 from asmgen.prove.cells import Form
@@ -43,6 +43,9 @@ WAYS = (
     (False, leaves.SHORT, len(leaves.TRIES)),
     (True, leaves.SHORT, len(leaves.TRIES)),
 )
+
+#: What stands over the steps of an argument.
+STEPS, LOOP = "each instruction:", "each instruction of the loop:"
 
 _ABSOLUTE = MEANINGS["absolute"][0].function
 
@@ -128,6 +131,21 @@ class Proof(Attempt):
                 most = size(output.contract.value_max)
                 lines.append(f"{output.name} is what is meant modulo p, its value at most {most}, its limbs in bounds")
         self.argument += [line for line in lines if line not in self.argument]
+        if self.explained and STEPS not in self.argument:
+            self.argument += [STEPS, *(f"  {line}" for line in explain.steps(path)), *self._cancels(path)]
+
+    def _cancels(self, path: Path) -> Iterator[str]:
+        """What is left of each output that is an element when what is wanted is taken away."""
+        entry, outputs = path.entry, iter(path.entry.signature.outputs)
+        for contract, want in zip(self.kernel.results, self.meant(entry, self._repetitions(path)), strict=True):
+            if isinstance(contract, BitContract):
+                continue
+            output = next(outputs)
+            if isinstance(output.contract, Element) and isinstance(want, Symbolic):
+                words = zip(entry.output(output), output.contract.field.positions, strict=True)
+                norm = entry.domain.norm(Poly.sum(word << at for word, at in words))
+                unscale, p = output.contract.field.unscale, self.kernel.modulus
+                yield from explain.cancels(entry, output.name, norm, unscale, want.plain, p)
 
     def settle(self, path: Path, check: Callable[[Path], Iterator[Open]]) -> bool:
         """Nothing is left open at the end of a path: where something is, a mask bit is decided both ways. False where
@@ -139,6 +157,8 @@ class Proof(Attempt):
                 raise
             return False
         if found is None:
+            if self.explained:
+                self.argument += explain.case(path.entry)
             return True
         if found.false:
             raise Stuck(found.what, path.done[-1], final=True)
@@ -194,19 +214,22 @@ class Proof(Attempt):
         """What is open at a return that no loop came before."""
         entry = path.entry
         self._kept(path)
-        count = None
-        if entry.count is not None:
-            known = entry.space.interval(entry.count)
-            if known.width:
-                raise Stuck("returns without a loop for more than one count", path.done[-1])
-            count = known.low
         outputs = iter(self.kernel.signature.outputs)
-        for contract, want in zip(self.kernel.results, self.meant(entry, count), strict=True):
+        for contract, want in zip(self.kernel.results, self.meant(entry, self._repetitions(path)), strict=True):
             if isinstance(contract, BitContract):
                 yield from bits.returned(entry, want, self.kernel.modulus)
             else:
                 output = next(outputs)
                 yield from goal.result(entry, output.contract, entry.output(output), want, output.name)
+
+    def _repetitions(self, path: Path) -> int | None:
+        """The one count with which a path returns without a loop, if there is a count."""
+        if path.entry.count is None:
+            return None
+        known = path.entry.space.interval(path.entry.count)
+        if known.width:
+            raise Stuck("returns without a loop for more than one count", path.done[-1])
+        return known.low
 
     def _kept(self, path: Path) -> None:
         changed = goal.kept(path.entry)
@@ -251,6 +274,9 @@ class Proof(Attempt):
         for path in (*made.back, *made.out):
             self.settle(path, onward)
         self.argument.append(_about(invariant))
+        if self.explained and LOOP not in self.argument:
+            for path in made.back:
+                self.argument += [LOOP, *(f"  {line}" for line in explain.steps(path))]
         return all([_loads_first(path) for path in (*made.back, *made.out)])
 
     def _iterated(self, arrived: Path) -> tuple[Parameter, Poly, Callable[[Poly, int], Poly]]:
@@ -285,12 +311,18 @@ def _loads_first(path: Path) -> bool:
 
 
 def prove(
-    routine: Routine, *, budget: float = BUDGET, constant_time: bool = True, patient: bool | None = None
+    routine: Routine,
+    *,
+    budget: float = BUDGET,
+    constant_time: bool = True,
+    patient: bool | None = None,
+    explained: bool = False,
 ) -> Proved | NotProved:
     """Whether a routine is right for all inputs of its contract.
 
     With `constant_time` no branch may depend on data. `patient` looks into every carry at once (True) or never (False);
-    by default first into those that are lost, then with a solver's help, then into all.
+    by default first into those that are lost, then with a solver's help, then into all. With `explained` the argument
+    has a line for each step.
     """
     began = time.process_time()
     ways = WAYS if patient is None else ((patient, 0, len(leaves.TRIES)),)
@@ -302,7 +334,7 @@ def prove(
             runner = Runner(flow, began + budget, looks, asks, tries, secret_branches=secret)
             kind = Composition if routine.calls else Proof
             constants = routine.code if routine.data else b""
-            proof = kind(routine.kernel, runner, routine.convention, constant_time, constants)
+            proof = kind(routine.kernel, runner, routine.convention, constant_time, constants, explained)
             try:
                 proof.everything()
                 assumptions = _assumptions(routine, constant_time, proof.prime)

@@ -49,7 +49,8 @@ class Path:
     """A call as far as it was followed: its entry with the state as it is, and the offset that is next.
 
     `end` is "return", or "head" at the head of a loop; `done` are the instructions, in order. `saved` are copies made
-    on the way, from which other cases go on; `calls` are those of routines that have proofs of their own.
+    on the way, from which other cases go on; `calls` are those of routines that have proofs of their own,
+    `equations` how many equations there were before each instruction that was done.
     """
 
     entry: Entry
@@ -58,11 +59,18 @@ class Path:
     done: list[Decoded] = field(default_factory=list)
     saved: list[Path] = field(default_factory=list)
     calls: list[Called] = field(default_factory=list)
+    equations: list[int] = field(default_factory=list)
 
     def fork(self, decided: Mapping[int, int] | None = None) -> Path:
         """The same path, to go on another way; in the case that some bits to come have the decided values."""
         return Path(
-            self.entry.fork(decided), self.offset, self.end, list(self.done), list(self.saved), list(self.calls)
+            self.entry.fork(decided),
+            self.offset,
+            self.end,
+            list(self.done),
+            list(self.saved),
+            list(self.calls),
+            list(self.equations),
         )
 
     @property
@@ -138,6 +146,7 @@ class Runner:
             self._settle_flags(path, self.flow.live[decoded.offset])
             path.saved.append(path.fork())
         path.done.append(decoded)
+        path.equations.append(len(path.entry.domain.ledger.equations))
         if len(path.done) > LIMIT:
             raise Rejected(f"is still running after {LIMIT} instructions")
         control = decoded.row.control
