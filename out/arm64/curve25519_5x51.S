@@ -119,136 +119,136 @@ SYMBOL(curve25519_5x51_mul):
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
 	ldr	x3, [x2, #32]           /* b[4] */
-	mul	x12, x8, x10            /* a0b0.lo              columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
-	umulh	x13, x8, x10            /* a0b0.hi */
+	umulh	x13, x8, x10            /* a0b0.hi              columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	mul	x2, x9, x10             /* a1b0.lo */
 	mul	x14, x8, x11            /* a0b1.lo */
 	umulh	x15, x8, x11            /* a0b1.hi */
-	mul	x7, x8, x16             /* a0b2.lo */
+	adds	x14, x14, x2            /* a0b1.lo.. */
+	mul	x21, x9, x11            /* a1b1.lo */
+	umulh	x20, x9, x10            /* a1b0.hi */
 	umulh	x6, x8, x16             /* a0b2.hi */
 	mul	x5, x8, x17             /* a0b3.lo */
-	umulh	x4, x8, x17             /* a0b3.hi */
-	mul	x19, x8, x3             /* a0b4.lo */
-	umulh	x8, x8, x3              /* a0b4.hi */
-	mul	x2, x9, x10             /* a1b0.lo */
-	umulh	x20, x9, x10            /* a1b0.hi */
-	mul	x21, x9, x11            /* a1b1.lo */
 	umulh	x22, x9, x11            /* a1b1.hi */
-	adds	x14, x14, x2            /* a0b1.lo.. */
-	mul	x2, x9, x16             /* a1b2.lo */
+	add	x2, x9, x9, lsl #1      /* %v40 */
+	umulh	x12, x8, x3             /* a0b4.hi */
+	mul	x19, x8, x3             /* a0b4.lo */
 	adc	x15, x15, x20           /* a0b1.hi.. */
+	mul	x7, x8, x16             /* a0b2.lo */
+	mul	x4, x8, x10             /* a0b0.lo */
 	adds	x7, x7, x21             /* a0b2.lo.. */
 	umulh	x20, x9, x16            /* a1b2.hi */
-	mul	x21, x9, x17            /* a1b3.lo */
+	add	x2, x2, x9, lsl #4      /* a1x19 */
+	mul	x21, x9, x16            /* a1b2.lo */
 	adc	x6, x6, x22             /* a0b2.hi.. */
+	adds	x5, x5, x21             /* a0b3.lo.. */
+	umulh	x8, x8, x17             /* a0b3.hi */
+	mul	x21, x9, x17            /* a1b3.lo */
 	umulh	x22, x9, x17            /* a1b3.hi */
-	adds	x5, x5, x2              /* a0b3.lo.. */
-	add	x2, x9, x9, lsl #1      /* %v40 */
-	adc	x4, x4, x20             /* a0b3.hi.. */
+	adc	x8, x8, x20             /* a0b3.hi.. */
 	adds	x19, x19, x21           /* a0b4.lo.. */
-	add	x9, x2, x9, lsl #4      /* a1x19 */
-	ldp	x2, x20, [x1, #16]      /* x2=a[2] x20=a[3] */
-	mul	x21, x2, x10            /* a2b0.lo */
-	adc	x8, x8, x22             /* a0b4.hi.. */
-	mul	x22, x9, x3             /* a1x19b4.lo */
-	umulh	x9, x9, x3              /* a1x19b4.hi */
-	umulh	x23, x2, x10            /* a2b0.hi */
-	adds	x12, x12, x22           /* a0b0.lo.. */
-	mul	x22, x2, x11            /* a2b1.lo */
-	adc	x9, x13, x9             /* a0b0.hi.. */
-	adds	x13, x7, x21            /* a0b2.lo.. */
-	umulh	x7, x2, x11             /* a2b1.hi */
-	mul	x21, x2, x16            /* a2b2.lo */
+	ldp	x20, x21, [x1, #16]     /* x20=a[2] x21=a[3] */
+	mul	x9, x2, x3              /* a1x19b4.lo */
+	umulh	x2, x2, x3              /* a1x19b4.hi */
+	adc	x12, x12, x22           /* a0b4.hi.. */
+	adds	x9, x4, x9              /* a0b0.lo.. */
+	mul	x22, x20, x10           /* a2b0.lo */
+	umulh	x23, x20, x10           /* a2b0.hi */
+	adc	x13, x13, x2            /* a0b0.hi.. */
+	adds	x7, x7, x22             /* a0b2.lo.. */
+	add	x2, x20, x20, lsl #1    /* %v58 */
+	mul	x4, x20, x11            /* a2b1.lo */
+	umulh	x22, x20, x16           /* a2b2.hi */
 	adc	x6, x6, x23             /* a0b2.hi.. */
-	umulh	x23, x2, x16            /* a2b2.hi */
-	adds	x5, x5, x22             /* a0b3.lo.. */
-	add	x22, x2, x2, lsl #1     /* %v58 */
-	adc	x7, x4, x7              /* a0b3.hi.. */
-	adds	x4, x19, x21            /* a0b4.lo.. */
-	add	x2, x22, x2, lsl #4     /* a2x19 */
-	adc	x8, x8, x23             /* a0b4.hi.. */
-	mul	x19, x2, x17            /* a2x19b3.lo */
-	umulh	x21, x2, x17            /* a2x19b3.hi */
+	add	x2, x2, x20, lsl #4     /* a2x19 */
+	adds	x5, x5, x4              /* a0b3.lo.. */
+	umulh	x4, x20, x11            /* a2b1.hi */
+	mul	x20, x20, x16           /* a2b2.lo */
+	adc	x8, x8, x4              /* a0b3.hi.. */
+	mul	x4, x2, x17             /* a2x19b3.lo */
+	adds	x19, x19, x20           /* a0b4.lo.. */
+	add	x20, x21, x21, lsl #1   /* %v76 */
+	umulh	x23, x2, x17            /* a2x19b3.hi */
+	adc	x12, x12, x22           /* a0b4.hi.. */
+	adds	x9, x9, x4              /* a0b0.lo.. */
+	umulh	x4, x2, x3              /* a2x19b4.hi */
 	mul	x22, x2, x3             /* a2x19b4.lo */
-	umulh	x2, x2, x3              /* a2x19b4.hi */
-	mul	x23, x20, x10           /* a3b0.lo */
-	adds	x12, x12, x19           /* a0b0.lo.. */
-	adc	x9, x9, x21             /* a0b0.hi.. */
-	adds	x14, x14, x22           /* a0b1.lo.. */
-	umulh	x19, x20, x10           /* a3b0.hi */
-	mul	x21, x20, x11           /* a3b1.lo */
-	adc	x15, x15, x2            /* a0b1.hi.. */
-	adds	x5, x5, x23             /* a0b3.lo.. */
-	umulh	x2, x20, x11            /* a3b1.hi */
-	add	x22, x20, x20, lsl #1   /* %v76 */
-	adc	x7, x7, x19             /* a0b3.hi.. */
-	adds	x4, x4, x21             /* a0b4.lo.. */
-	add	x19, x22, x20, lsl #4   /* a3x19 */
-	adc	x8, x8, x2              /* a0b4.hi.. */
-	mul	x2, x19, x16            /* a3x19b2.lo */
-	umulh	x20, x19, x16           /* a3x19b2.hi */
-	mul	x21, x19, x17           /* a3x19b3.lo */
-	umulh	x22, x19, x17           /* a3x19b3.hi */
-	adds	x12, x12, x2            /* a0b0.lo.. */
-	mul	x2, x19, x3             /* a3x19b4.lo */
-	adc	x9, x9, x20             /* a0b0.hi.. */
+	adc	x13, x13, x23           /* a0b0.hi.. */
+	add	x2, x20, x21, lsl #4    /* a3x19 */
 	ldr	x20, [x1, #32]          /* a[4] */
-	adds	x14, x14, x21           /* a0b1.lo.. */
-	umulh	x19, x19, x3            /* a3x19b4.hi */
+	adds	x14, x14, x22           /* a0b1.lo.. */
+	mul	x23, x21, x10           /* a3b0.lo */
+	mul	x1, x21, x11            /* a3b1.lo */
+	adc	x15, x15, x4            /* a0b1.hi.. */
+	adds	x5, x5, x23             /* a0b3.lo.. */
+	umulh	x4, x21, x10            /* a3b0.hi */
+	umulh	x21, x21, x11           /* a3b1.hi */
+	adc	x8, x8, x4              /* a0b3.hi.. */
+	adds	x4, x19, x1             /* a0b4.lo.. */
+	mul	x1, x2, x16             /* a3x19b2.lo */
+	mul	x19, x2, x17            /* a3x19b3.lo */
+	adc	x12, x12, x21           /* a0b4.hi.. */
+	adds	x9, x9, x1              /* a0b0.lo.. */
+	umulh	x1, x2, x16             /* a3x19b2.hi */
 	mul	x21, x20, x10           /* a4b0.lo */
+	adc	x13, x13, x1            /* a0b0.hi.. */
+	umulh	x1, x2, x3              /* a3x19b4.hi */
+	adds	x14, x14, x19           /* a0b1.lo.. */
+	umulh	x22, x2, x17            /* a3x19b3.hi */
+	mul	x2, x2, x3              /* a3x19b4.lo */
 	adc	x15, x15, x22           /* a0b1.hi.. */
+	adds	x7, x7, x2              /* a0b2.lo.. */
+	add	x2, x20, x20, lsl #1    /* %v94 */
 	umulh	x10, x20, x10           /* a4b0.hi */
-	add	x1, x20, x20, lsl #1    /* %v94 */
-	adds	x13, x13, x2            /* a0b2.lo.. */
-	add	x2, x1, x20, lsl #4     /* a4x19 */
-	mul	x1, x2, x11             /* a4x19b1.lo */
-	umulh	x11, x2, x11            /* a4x19b1.hi */
-	adc	x6, x6, x19             /* a0b2.hi.. */
+	add	x2, x2, x20, lsl #4     /* a4x19 */
+	adc	x6, x6, x1              /* a0b2.hi.. */
 	adds	x4, x4, x21             /* a0b4.lo.. */
-	mul	x19, x2, x16            /* a4x19b2.lo */
-	umulh	x16, x2, x16            /* a4x19b2.hi */
-	adc	x8, x8, x10             /* a0b4.hi.. */
-	mul	x10, x2, x17            /* a4x19b3.lo */
+	mul	x19, x2, x17            /* a4x19b3.lo */
+	mul	x1, x2, x11             /* a4x19b1.lo */
+	adc	x10, x12, x10           /* a0b4.hi.. */
+	umulh	x11, x2, x11            /* a4x19b1.hi */
+	adds	x12, x9, x1             /* a0b0.lo.. */
 	umulh	x17, x2, x17            /* a4x19b3.hi */
-	mul	x20, x2, x3             /* a4x19b4.lo */
-	adds	x12, x12, x1            /* a0b0.lo.. */
-	umulh	x3, x2, x3              /* a4x19b4.hi */
-	adc	x9, x9, x11             /* a0b0.hi.. */
-	adds	x11, x14, x19           /* a0b1.lo.. */
-	adc	x14, x15, x16           /* a0b1.hi.. */
-	adds	x10, x13, x10           /* a0b2.lo.. */
-	extr	x9, x9, x12, #51        /* (a0b0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	extr	x8, x8, x4, #51         /* (a0b4.lo..).high */
-	adc	x13, x6, x17            /* a0b2.hi..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
-	adds	x15, x5, x20            /* a0b3.lo.. */
-	extr	x14, x14, x11, #51      /* (a0b1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	and	x12, x12, #0x7ffffffffffff /* (a0b0.lo..).low */
-	extr	x13, x13, x10, #51      /* (a0b2.lo..).high */
-	and	x11, x11, #0x7ffffffffffff /* (a0b1.lo..).low */
-	and	x10, x10, #0x7ffffffffffff /* (a0b2.lo..).low */
-	adc	x16, x7, x3             /* a0b3.hi..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
-	movz	x17, #19                /* 0x13 */
-	madd	x8, x8, x17, x12        /* (a0b0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x9, x11, x9             /* (a0b1.lo..).low.. */
-	and	x11, x15, #0x7ffffffffffff /* (a0b3.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	extr	x12, x16, x15, #51      /* (a0b3.lo..).high */
-	add	x10, x10, x14           /* (a0b2.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x4, #0x7ffffffffffff /* (a0b4.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	and	x15, x9, #0x7ffffffffffff /* ((a0b1.lo..).low..).low */
-	add	x11, x11, x13           /* (a0b3.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x13, x10, #0x7ffffffffffff /* ((a0b2.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
-	add	x9, x13, x9, lsr #51    /* ((a0b2.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x13, x11, #0x7ffffffffffff /* ((a0b3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x14, x12           /* (a0b4.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x8, #0x7ffffffffffff /* ((a0b0.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
-	add	x8, x15, x8, lsr #51    /* ((a0b1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x10, x13, x10, lsr #51  /* ((a0b3.lo..).low..).low.. */
-	lsr	x13, x12, #51           /* ((a0b4.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
-	and	x12, x12, #0x7ffffffffffff /* ((a0b4.lo..).low..).low */
-	madd	x13, x13, x17, x14      /* ((a0b0.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x11, x12, x11, lsr #51  /* ((a0b4.lo..).low..).low.. */
-	stp	x8, x9, [x0, #8]
+	mul	x9, x2, x16             /* a4x19b2.lo */
+	and	x1, x12, #0x7ffffffffffff /* (a0b0.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	adc	x11, x13, x11           /* a0b0.hi..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	adds	x9, x14, x9             /* a0b1.lo.. */
+	umulh	x16, x2, x16            /* a4x19b2.hi */
+	umulh	x14, x2, x3             /* a4x19b4.hi */
+	extr	x11, x11, x12, #51      /* (a0b0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	adc	x15, x15, x16           /* a0b1.hi..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	adds	x13, x7, x19            /* a0b2.lo.. */
+	mul	x12, x2, x3             /* a4x19b4.lo */
+	movz	x16, #19                /* 0x13 */
+	and	x7, x9, #0x7ffffffffffff /* (a0b1.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	add	x11, x7, x11            /* (a0b1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	extr	x15, x15, x9, #51       /* (a0b1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	adc	x9, x6, x17             /* a0b2.hi..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	extr	x10, x10, x4, #51       /* (a0b4.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	adds	x12, x5, x12            /* a0b3.lo..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	adc	x14, x8, x14            /* a0b3.hi.. */
+	madd	x8, x10, x16, x1        /* (a0b0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	extr	x9, x9, x13, #51        /* (a0b2.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	and	x10, x11, #0x7ffffffffffff /* ((a0b1.lo..).low..).low */
+	and	x17, x4, #0x7ffffffffffff /* (a0b4.lo..).low */
+	extr	x14, x14, x12, #51      /* (a0b3.lo..).high */
+	add	x10, x10, x8, lsr #51   /* ((a0b1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x13, x13, #0x7ffffffffffff /* (a0b2.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x12, x12, #0x7ffffffffffff /* (a0b3.lo..).low */
+	add	x9, x12, x9             /* (a0b3.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x12, x13, x15           /* (a0b2.lo..).low.. */
+	add	x13, x17, x14           /* (a0b4.lo..).low.. */
+	and	x14, x12, #0x7ffffffffffff /* ((a0b2.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	add	x11, x14, x11, lsr #51  /* ((a0b2.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	lsr	x14, x13, #51           /* ((a0b4.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	and	x13, x13, #0x7ffffffffffff /* ((a0b4.lo..).low..).low */
+	and	x15, x9, #0x7ffffffffffff /* ((a0b3.lo..).low..).low */
+	and	x17, x8, #0x7ffffffffffff /* ((a0b0.lo..).low..).low */
+	madd	x8, x14, x16, x17       /* ((a0b0.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	stp	x10, x11, [x0, #8]
+	add	x11, x13, x9, lsr #51   /* ((a0b4.lo..).low..).low.. */
+	add	x10, x15, x12, lsr #51  /* ((a0b3.lo..).low..).low.. */
+	str	x8, [x0]
 	stp	x10, x11, [x0, #24]
-	str	x13, [x0]
 	ldr	x23, [sp, #32]          /* restore */
 	.cfi_restore x23
 	ldp	x21, x22, [sp, #16]     /* restore */
@@ -287,95 +287,95 @@ SYMBOL(curve25519_5x51_sqr):
 	.cfi_offset x20, -8
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x15, x16, [x1, #24]     /* x15=a[3] x16=a[4] */
-	ldr	x3, [x1, #16]           /* a[2] */
-	mul	x10, x8, x8             /* a0a0.lo              columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	lsl	x10, x8, #1             /* a0x2                 columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	umulh	x11, x8, x8             /* a0a0.hi */
-	lsl	x8, x8, #1              /* a0x2 */
+	ldr	x3, [x1, #16]           /* a[2] */
 	mul	x12, x9, x9             /* a1a1.lo */
-	mul	x13, x8, x9             /* a0x2a1.lo */
-	umulh	x14, x8, x9             /* a0x2a1.hi */
-	mul	x17, x8, x15            /* a0x2a3.lo */
-	umulh	x7, x8, x15             /* a0x2a3.hi */
-	mul	x6, x8, x16             /* a0x2a4.lo */
-	umulh	x5, x8, x16             /* a0x2a4.hi */
+	lsl	x13, x9, #1             /* a1x2 */
+	mul	x17, x10, x15           /* a0x2a3.lo */
 	umulh	x4, x9, x9              /* a1a1.hi */
-	mul	x2, x8, x3              /* a0x2a2.lo */
-	umulh	x8, x8, x3              /* a0x2a2.hi */
-	lsl	x9, x9, #1              /* a1x2 */
-	mul	x1, x9, x3              /* a1x2a2.lo */
-	umulh	x19, x9, x3             /* a1x2a2.hi */
+	mul	x2, x10, x3             /* a0x2a2.lo */
+	umulh	x14, x10, x9            /* a0x2a1.hi */
+	umulh	x7, x10, x3             /* a0x2a2.hi */
+	mul	x6, x13, x15            /* a1x2a3.lo */
 	adds	x12, x12, x2            /* a1a1.lo.. */
-	mul	x2, x9, x15             /* a1x2a3.lo */
-	adc	x8, x4, x8              /* a1a1.hi.. */
+	mul	x9, x10, x9             /* a0x2a1.lo */
+	umulh	x19, x13, x3            /* a1x2a2.hi */
+	mul	x1, x13, x3             /* a1x2a2.lo */
+	mul	x5, x10, x16            /* a0x2a4.lo */
+	adc	x7, x4, x7              /* a1a1.hi.. */
+	umulh	x4, x10, x15            /* a0x2a3.hi */
+	umulh	x2, x13, x15            /* a1x2a3.hi */
 	adds	x17, x17, x1            /* a0x2a3.lo.. */
-	umulh	x4, x9, x15             /* a1x2a3.hi */
+	umulh	x10, x10, x16           /* a0x2a4.hi */
 	add	x1, x16, x16, lsl #1    /* %v32 */
-	adc	x7, x7, x19             /* a0x2a3.hi.. */
+	mul	x20, x3, x3             /* a2a2.lo */
 	add	x1, x1, x16, lsl #4     /* a4x19 */
-	adds	x6, x6, x2              /* a0x2a4.lo.. */
-	mul	x2, x9, x1              /* a1x2a4x19.lo */
-	umulh	x9, x9, x1              /* a1x2a4x19.hi */
-	adc	x5, x5, x4              /* a0x2a4.hi.. */
-	mul	x4, x3, x3              /* a2a2.lo */
-	umulh	x19, x3, x3             /* a2a2.hi */
-	lsl	x3, x3, #1              /* a2x2 */
-	adds	x10, x10, x2            /* a0a0.lo.. */
+	mul	x8, x8, x8              /* a0a0.lo */
+	adc	x4, x4, x19             /* a0x2a3.hi.. */
+	adds	x6, x5, x6              /* a0x2a4.lo.. */
+	mul	x5, x13, x1             /* a1x2a4x19.lo */
+	lsl	x19, x3, #1             /* a2x2 */
+	umulh	x13, x13, x1            /* a1x2a4x19.hi */
+	adc	x10, x10, x2            /* a0x2a4.hi.. */
+	adds	x6, x6, x20             /* a0x2a4.lo.. */
 	add	x2, x15, x15, lsl #1    /* %v43 */
-	adc	x9, x11, x9             /* a0a0.hi.. */
-	add	x11, x2, x15, lsl #4    /* a3x19 */
-	mul	x2, x3, x11             /* a2x2a3x19.lo */
-	umulh	x20, x3, x11            /* a2x2a3x19.hi */
-	adds	x6, x6, x4              /* a0x2a4.lo.. */
-	adc	x5, x5, x19             /* a0x2a4.hi.. */
-	mul	x4, x3, x1              /* a2x2a4x19.lo */
-	umulh	x3, x3, x1              /* a2x2a4x19.hi */
-	mul	x19, x15, x11           /* a3a3x19.lo */
-	adds	x10, x10, x2            /* a0a0.lo.. */
-	umulh	x11, x15, x11           /* a3a3x19.hi */
-	adc	x9, x9, x20             /* a0a0.hi.. */
-	lsl	x15, x15, #1            /* a3x2 */
-	adds	x13, x13, x4            /* a0x2a1.lo.. */
-	mul	x4, x15, x1             /* a3x2a4x19.lo */
+	umulh	x3, x3, x3              /* a2a2.hi */
+	add	x2, x2, x15, lsl #4     /* a3x19 */
+	lsl	x20, x15, #1            /* a3x2 */
+	adc	x10, x10, x3            /* a0x2a4.hi.. */
+	adds	x8, x8, x5              /* a0a0.lo.. */
+	mul	x5, x19, x2             /* a2x2a3x19.lo */
+	adc	x11, x11, x13           /* a0a0.hi.. */
+	adds	x8, x8, x5              /* a0a0.lo.. */
+	umulh	x13, x19, x2            /* a2x2a3x19.hi */
+	movz	x5, #19                 /* 0x13 */
+	mul	x3, x19, x1             /* a2x2a4x19.lo */
+	adc	x11, x11, x13           /* a0a0.hi.. */
+	umulh	x13, x15, x2            /* a3a3x19.hi */
+	adds	x9, x9, x3              /* a0x2a1.lo.. */
+	umulh	x3, x19, x1             /* a2x2a4x19.hi */
+	mul	x19, x15, x2            /* a3a3x19.lo */
+	mul	x15, x20, x1            /* a3x2a4x19.lo */
 	adc	x14, x14, x3            /* a0x2a1.hi.. */
-	adds	x13, x13, x19           /* a0x2a1.lo.. */
-	umulh	x15, x15, x1            /* a3x2a4x19.hi */
-	mul	x3, x16, x1             /* a4a4x19.lo */
-	adc	x11, x14, x11           /* a0x2a1.hi.. */
+	adds	x9, x9, x19             /* a0x2a1.lo.. */
+	and	x3, x8, #0x7ffffffffffff /* (a0a0.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	umulh	x2, x20, x1             /* a3x2a4x19.hi         columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mul	x19, x16, x1            /* a4a4x19.lo */
+	adc	x13, x14, x13           /* a0x2a1.hi.. */
+	adds	x12, x12, x15           /* a1a1.lo.. */
 	umulh	x14, x16, x1            /* a4a4x19.hi */
-	extr	x9, x9, x10, #51        /* (a0a0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	adds	x12, x12, x4            /* a1a1.lo..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	extr	x11, x11, x13, #51      /* (a0x2a1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
-	adc	x8, x8, x15             /* a1a1.hi..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	adds	x15, x17, x3            /* a0x2a3.lo.. */
-	extr	x16, x5, x6, #51        /* (a0x2a4.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
-	and	x10, x10, #0x7ffffffffffff /* (a0a0.lo..).low */
-	extr	x8, x8, x12, #51        /* (a1a1.lo..).high */
-	adc	x14, x7, x14            /* a0x2a3.hi..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	and	x13, x13, #0x7ffffffffffff /* (a0x2a1.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
-	and	x12, x12, #0x7ffffffffffff /* (a1a1.lo..).low */
-	extr	x14, x14, x15, #51      /* (a0x2a3.lo..).high */
-	movz	x17, #19                /* 0x13 */
-	madd	x10, x16, x17, x10      /* (a0a0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x9, x13, x9             /* (a0x2a1.lo..).low.. */
-	add	x11, x12, x11           /* (a1a1.lo..).low.. */
-	and	x12, x15, #0x7ffffffffffff /* (a0x2a3.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
-	and	x13, x6, #0x7ffffffffffff /* (a0x2a4.lo..).low */
-	and	x15, x9, #0x7ffffffffffff /* ((a0x2a1.lo..).low..).low */
-	add	x8, x12, x8             /* (a0x2a3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x12, x11, #0x7ffffffffffff /* ((a1a1.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
-	add	x13, x13, x14           /* (a0x2a4.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x9, x12, x9, lsr #51    /* ((a1a1.lo..).low..).low.. */
-	lsr	x12, x13, #51           /* ((a0x2a4.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
-	and	x14, x10, #0x7ffffffffffff /* ((a0a0.lo..).low..).low */
-	add	x10, x15, x10, lsr #51  /* ((a0x2a1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x15, x8, #0x7ffffffffffff /* ((a0x2a3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
-	madd	x12, x12, x17, x14      /* ((a0a0.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x11, x15, x11, lsr #51  /* ((a0x2a3.lo..).low..).low.. */
-	and	x13, x13, #0x7ffffffffffff /* ((a0x2a4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
-	add	x8, x13, x8, lsr #51    /* ((a0x2a4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	stp	x10, x9, [x0, #8]
-	stp	x11, x8, [x0, #24]
+	extr	x13, x13, x9, #51       /* (a0x2a1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
+	extr	x8, x11, x8, #51        /* (a0a0.lo..).high */
+	extr	x16, x10, x6, #51       /* (a0x2a4.lo..).high */
+	adc	x10, x7, x2             /* a1a1.hi..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	and	x11, x6, #0x7ffffffffffff /* (a0x2a4.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	adds	x15, x17, x19           /* a0x2a3.lo..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	and	x17, x12, #0x7ffffffffffff /* (a1a1.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x9, x9, #0x7ffffffffffff /* (a0x2a1.lo..).low */
+	add	x9, x9, x8              /* (a0x2a1.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	madd	x8, x16, x5, x3         /* (a0a0.lo..).low.. */
+	extr	x10, x10, x12, #51      /* (a1a1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	adc	x14, x4, x14            /* a0x2a3.hi..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	extr	x14, x14, x15, #51      /* (a0x2a3.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
+	add	x12, x17, x13           /* (a1a1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x13, x12, #0x7ffffffffffff /* ((a1a1.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	and	x16, x9, #0x7ffffffffffff /* ((a0x2a1.lo..).low..).low */
+	and	x15, x15, #0x7ffffffffffff /* (a0x2a3.lo..).low */
+	add	x16, x16, x8, lsr #51   /* ((a0x2a1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x11, x14           /* (a0x2a4.lo..).low.. */
+	add	x9, x13, x9, lsr #51    /* ((a1a1.lo..).low..).low.. */
+	add	x10, x15, x10           /* (a0x2a3.lo..).low.. */
+	lsr	x13, x11, #51           /* ((a0x2a4.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	and	x15, x10, #0x7ffffffffffff /* ((a0x2a3.lo..).low..).low */
+	and	x14, x8, #0x7ffffffffffff /* ((a0a0.lo..).low..).low */
+	add	x8, x15, x12, lsr #51   /* ((a0x2a3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	madd	x12, x13, x5, x14       /* ((a0a0.lo..).low..).low.. */
+	and	x13, x11, #0x7ffffffffffff /* ((a0x2a4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	add	x10, x13, x10, lsr #51  /* ((a0x2a4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	stp	x16, x9, [x0, #8]
 	str	x12, [x0]
+	stp	x8, x10, [x0, #24]
 	ldp	x19, x20, [sp], #16     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20

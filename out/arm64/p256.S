@@ -65,117 +65,117 @@
 SYMBOL(p256_mul):
 	.cfi_startproc
 	bti	c
-	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
+	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
-	mul	x12, x8, x10            /* a[0]*b[0].lo         return reduced(a.value * b.value) */
+	mul	x14, x8, x11            /* a[0]*b[1].lo         return reduced(a.value * b.value) */
 	umulh	x13, x8, x10            /* a[0]*b[0].hi */
-	mul	x14, x8, x11            /* a[0]*b[1].lo */
-	umulh	x15, x8, x11            /* a[0]*b[1].hi */
 	mul	x7, x8, x16             /* a[0]*b[2].lo */
-	umulh	x6, x8, x16             /* a[0]*b[2].hi */
-	mul	x5, x8, x17             /* a[0]*b[3].lo */
-	umulh	x8, x8, x17             /* a[0]*b[3].hi */
-	mul	x4, x9, x10             /* a[1]*b[0].lo */
-	umulh	x3, x9, x10             /* a[1]*b[0].hi */
 	adds	x13, x14, x13           /* a[0]*b[1].lo.. */
-	mul	x14, x9, x11            /* a[1]*b[1].lo */
+	umulh	x15, x8, x11            /* a[0]*b[1].hi */
+	mul	x5, x8, x17             /* a[0]*b[3].lo */
+	mul	x4, x9, x10             /* a[1]*b[0].lo */
 	adcs	x15, x7, x15            /* a[0]*b[2].lo.. */
-	umulh	x7, x9, x11             /* a[1]*b[1].hi */
+	umulh	x6, x8, x16             /* a[0]*b[2].hi */
+	umulh	x3, x9, x10             /* a[1]*b[0].hi */
+	mul	x14, x9, x11            /* a[1]*b[1].lo */
 	adcs	x6, x5, x6              /* a[0]*b[3].lo.. */
-	mul	x5, x9, x16             /* a[1]*b[2].lo */
-	adc	x8, x8, xzr             /* a[0]*b[3].hi.. */
+	umulh	x12, x9, x17            /* a[1]*b[3].hi */
+	umulh	x7, x8, x17             /* a[0]*b[3].hi */
+	mul	x8, x8, x10             /* a[0]*b[0].lo */
+	adc	x7, x7, xzr             /* a[0]*b[3].hi.. */
 	adds	x13, x13, x4            /* a[0]*b[1].lo.. */
-	umulh	x4, x9, x16             /* a[1]*b[2].hi */
+	mul	x5, x9, x16             /* a[1]*b[2].lo */
+	mul	x4, x9, x17             /* a[1]*b[3].lo */
+	mov	x2, #0xffffffff00000001 /* 0xffffffff00000001 */
 	adcs	x14, x15, x14           /* a[0]*b[2].lo.. */
-	mul	x15, x9, x17            /* a[1]*b[3].lo */
+	umulh	x15, x9, x11            /* a[1]*b[1].hi */
 	adcs	x6, x6, x5              /* a[0]*b[3].lo.. */
-	ldp	x5, x2, [x1, #16]       /* x5=a[2] x2=a[3] */
-	umulh	x9, x9, x17             /* a[1]*b[3].hi */
-	mul	x1, x5, x10             /* a[2]*b[0].lo */
-	adcs	x8, x8, x15             /* a[0]*b[3].hi.. */
-	adc	x9, x9, xzr             /* a[1]*b[3].hi.. */
+	ldp	x5, x1, [x1, #16]       /* x5=a[2] x1=a[3] */
+	adcs	x7, x7, x4              /* a[0]*b[3].hi.. */
+	mul	x4, x5, x11             /* a[2]*b[1].lo */
+	adc	x12, x12, xzr           /* a[1]*b[3].hi.. */
 	adds	x14, x14, x3            /* a[0]*b[2].lo.. */
-	umulh	x15, x5, x10            /* a[2]*b[0].hi */
-	adcs	x7, x6, x7              /* a[0]*b[3].lo.. */
-	mul	x6, x5, x11             /* a[2]*b[1].lo */
-	adcs	x8, x8, x4              /* a[0]*b[3].hi.. */
-	umulh	x4, x5, x11             /* a[2]*b[1].hi */
-	adc	x9, x9, xzr             /* a[1]*b[3].hi.. */
-	adds	x14, x14, x1            /* a[0]*b[2].lo.. */
-	mul	x3, x5, x16             /* a[2]*b[2].lo */
-	adcs	x7, x7, x6              /* a[0]*b[3].lo.. */
-	umulh	x6, x5, x16             /* a[2]*b[2].hi */
-	adcs	x8, x8, x3              /* a[0]*b[3].hi.. */
 	mul	x3, x5, x17             /* a[2]*b[3].lo */
-	adcs	x9, x9, x3              /* a[1]*b[3].hi.. */
-	umulh	x5, x5, x17             /* a[2]*b[3].hi */
-	mul	x3, x2, x10             /* a[3]*b[0].lo */
-	adc	x5, x5, xzr             /* a[2]*b[3].hi.. */
+	adcs	x15, x6, x15            /* a[0]*b[3].lo.. */
+	umulh	x9, x9, x16             /* a[1]*b[2].hi */
+	adcs	x9, x7, x9              /* a[0]*b[3].hi.. */
+	mul	x7, x5, x10             /* a[2]*b[0].lo */
+	adc	x12, x12, xzr           /* a[1]*b[3].hi.. */
+	adds	x14, x14, x7            /* a[0]*b[2].lo.. */
+	adcs	x7, x15, x4             /* a[0]*b[3].lo.. */
+	umulh	x15, x5, x10            /* a[2]*b[0].hi */
+	mul	x6, x5, x16             /* a[2]*b[2].lo */
+	adcs	x9, x9, x6              /* a[0]*b[3].hi.. */
+	umulh	x6, x5, x16             /* a[2]*b[2].hi */
+	umulh	x4, x5, x17             /* a[2]*b[3].hi */
+	adcs	x12, x12, x3            /* a[1]*b[3].hi.. */
+	mul	x3, x1, x10             /* a[3]*b[0].lo */
+	umulh	x10, x1, x10            /* a[3]*b[0].hi */
+	umulh	x5, x5, x11             /* a[2]*b[1].hi */
+	adc	x4, x4, xzr             /* a[2]*b[3].hi.. */
 	adds	x15, x7, x15            /* a[0]*b[3].lo.. */
-	adcs	x8, x8, x4              /* a[0]*b[3].hi.. */
-	umulh	x10, x2, x10            /* a[3]*b[0].hi */
-	mul	x7, x2, x11             /* a[3]*b[1].lo */
-	adcs	x9, x9, x6              /* a[1]*b[3].hi.. */
-	umulh	x11, x2, x11            /* a[3]*b[1].hi */
-	mul	x6, x2, x16             /* a[3]*b[2].lo */
-	adc	x5, x5, xzr             /* a[2]*b[3].hi.. */
+	adcs	x9, x9, x5              /* a[0]*b[3].hi.. */
+	adcs	x12, x12, x6            /* a[1]*b[3].hi.. */
+	adc	x5, x4, xzr             /* a[2]*b[3].hi.. */
 	adds	x15, x15, x3            /* a[0]*b[3].lo.. */
-	umulh	x16, x2, x16            /* a[3]*b[2].hi */
-	mul	x4, x2, x17             /* a[3]*b[3].lo */
-	umulh	x17, x2, x17            /* a[3]*b[3].hi */
-	adcs	x8, x8, x7              /* a[0]*b[3].hi.. */
-	adcs	x9, x9, x6              /* a[1]*b[3].hi.. */
-	lsr	x7, x12, #32            /* (a[0]*b[0].lo).high  low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcs	x6, x5, x4              /* a[2]*b[3].hi..       return reduced(a.value * b.value) */
-	mov	x5, #0xffffffff00000001 /* 0xffffffff00000001 */
-	mul	x4, x12, x5             /* a[0]*b[0].lo.lo      low = rest + ((q << 32) + (q * TOP << 128)) */
+	mul	x7, x1, x11             /* a[3]*b[1].lo */
+	adcs	x9, x9, x7              /* a[0]*b[3].hi.. */
+	mul	x4, x1, x17             /* a[3]*b[3].lo */
+	mul	x6, x1, x16             /* a[3]*b[2].lo */
+	adcs	x12, x12, x6            /* a[1]*b[3].hi.. */
+	adcs	x6, x5, x4              /* a[2]*b[3].hi.. */
+	lsr	x7, x8, #32             /* (a[0]*b[0].lo).high  low = rest + ((q << 32) + (q * TOP << 128)) */
+	umulh	x17, x1, x17            /* a[3]*b[3].hi         return reduced(a.value * b.value) */
+	mul	x4, x8, x2              /* a[0]*b[0].lo.lo      low = rest + ((q << 32) + (q * TOP << 128)) */
 	adc	x17, x17, xzr           /* a[3]*b[3].hi..       return reduced(a.value * b.value) */
-	adds	x8, x8, x10             /* a[0]*b[3].hi.. */
-	umulh	x10, x12, x5            /* a[0]*b[0].lo.hi      low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcs	x9, x9, x11             /* a[1]*b[3].hi..       return reduced(a.value * b.value) */
+	adds	x13, x13, x8, lsl #32   /* a[0]*b[1].lo..       low = rest + ((q << 32) + (q * TOP << 128)) */
+	adcs	x14, x14, x7            /* a[0]*b[2].lo.. */
+	adcs	x15, x15, x4            /* a[0]*b[3].lo.. */
+	umulh	x8, x8, x2              /* a[0]*b[0].lo.hi */
+	adc	x8, x8, xzr             /* a[0]*b[0].lo.hi.. */
+	adds	x14, x14, x13, lsl #32  /* a[0]*b[2].lo.. */
+	umulh	x7, x13, x2             /* a[0]*b[1].lo...hi */
+	lsr	x5, x13, #32            /* (a[0]*b[1].lo..).high */
+	adcs	x15, x15, x5            /* a[0]*b[3].lo.. */
+	umulh	x5, x14, x2             /* a[0]*b[2].lo...hi */
+	mul	x13, x13, x2            /* a[0]*b[1].lo...lo */
+	adcs	x8, x8, x13             /* a[0]*b[0].lo.hi.. */
+	mul	x13, x14, x2            /* a[0]*b[2].lo...lo */
+	adc	x7, x7, xzr             /* a[0]*b[1].lo...hi.. */
+	adds	x15, x15, x14, lsl #32  /* a[0]*b[3].lo.. */
+	lsr	x4, x15, #32            /* (a[0]*b[3].lo..).high */
+	umulh	x16, x1, x16            /* a[3]*b[2].hi         return reduced(a.value * b.value) */
+	lsr	x14, x14, #32           /* (a[0]*b[2].lo..).high low = rest + ((q << 32) + (q * TOP << 128)) */
+	mul	x3, x15, x2             /* a[0]*b[3].lo...lo */
+	adcs	x8, x8, x14             /* a[0]*b[0].lo.hi.. */
+	adcs	x13, x7, x13            /* a[0]*b[1].lo...hi.. */
+	adc	x14, x5, xzr            /* a[0]*b[2].lo...hi.. */
+	adds	x8, x8, x15, lsl #32    /* a[0]*b[0].lo.hi.. */
+	adcs	x13, x13, x4            /* a[0]*b[1].lo...hi.. */
+	umulh	x11, x1, x11            /* a[3]*b[1].hi         return reduced(a.value * b.value) */
+	umulh	x7, x15, x2             /* a[0]*b[3].lo...hi    low = rest + ((q << 32) + (q * TOP << 128)) */
+	adcs	x14, x14, x3            /* a[0]*b[2].lo...hi.. */
+	adc	x15, x7, xzr            /* a[0]*b[3].lo...hi.. */
+	adds	x9, x9, x10             /* a[0]*b[3].hi..       return reduced(a.value * b.value) */
+	adcs	x10, x12, x11           /* a[1]*b[3].hi.. */
 	adcs	x11, x6, x16            /* a[2]*b[3].hi.. */
 	adc	x16, x17, xzr           /* a[3]*b[3].hi.. */
-	adds	x12, x13, x12, lsl #32  /* a[0]*b[1].lo..       low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcs	x13, x14, x7            /* a[0]*b[2].lo.. */
-	lsr	x14, x12, #32           /* (a[0]*b[1].lo..).high */
-	mul	x17, x12, x5            /* a[0]*b[1].lo...lo */
-	umulh	x7, x12, x5             /* a[0]*b[1].lo...hi */
-	adcs	x15, x15, x4            /* a[0]*b[3].lo.. */
-	adc	x10, x10, xzr           /* a[0]*b[0].lo.hi.. */
-	adds	x12, x13, x12, lsl #32  /* a[0]*b[2].lo.. */
-	adcs	x13, x15, x14           /* a[0]*b[3].lo.. */
-	lsr	x14, x12, #32           /* (a[0]*b[2].lo..).high */
-	mul	x15, x12, x5            /* a[0]*b[2].lo...lo */
-	umulh	x6, x12, x5             /* a[0]*b[2].lo...hi */
-	adcs	x10, x10, x17           /* a[0]*b[0].lo.hi.. */
-	adc	x17, x7, xzr            /* a[0]*b[1].lo...hi.. */
-	adds	x12, x13, x12, lsl #32  /* a[0]*b[3].lo.. */
-	adcs	x10, x10, x14           /* a[0]*b[0].lo.hi.. */
-	lsr	x13, x12, #32           /* (a[0]*b[3].lo..).high */
-	mul	x14, x12, x5            /* a[0]*b[3].lo...lo */
-	umulh	x7, x12, x5             /* a[0]*b[3].lo...hi */
-	adcs	x15, x17, x15           /* a[0]*b[1].lo...hi.. */
-	adc	x17, x6, xzr            /* a[0]*b[2].lo...hi.. */
-	adds	x10, x10, x12, lsl #32  /* a[0]*b[0].lo.hi.. */
-	adcs	x12, x15, x13           /* a[0]*b[1].lo...hi.. */
-	adcs	x13, x17, x14           /* a[0]*b[2].lo...hi.. */
-	adc	x14, x7, xzr            /* a[0]*b[3].lo...hi.. */
-	adds	x8, x10, x8             /* a[0]*b[0].lo.hi..    return (low + high).reduce_once(P) */
-	adcs	x9, x12, x9             /* a[0]*b[1].lo...hi.. */
-	adcs	x10, x13, x11           /* a[0]*b[2].lo...hi.. */
-	adcs	x11, x14, x16           /* a[0]*b[3].lo...hi.. */
-	cset	x12, cs                 /* %v108 */
-	adds	x13, x8, #1             /* a[0]*b[0].lo.hi.. */
-	mov	x14, #0xffffffff        /* 0xffffffff */
-	sbcs	x14, x9, x14            /* a[0]*b[1].lo...hi.. */
-	sbcs	x15, x10, xzr           /* a[0]*b[2].lo...hi.. */
-	sbcs	x16, x11, x5            /* a[0]*b[3].lo...hi.. */
-	sbcs	xzr, x12, xzr
-	csel	x8, x8, x13, cc         /* %v114 */
-	csel	x9, x9, x14, cc         /* %v115 */
-	csel	x10, x10, x15, cc       /* %v116 */
-	csel	x11, x11, x16, cc       /* %v117 */
+	adds	x8, x8, x9              /* a[0]*b[0].lo.hi..    return (low + high).reduce_once(P) */
+	mov	x9, #0xffffffff         /* 0xffffffff */
+	adcs	x10, x13, x10           /* a[0]*b[1].lo...hi.. */
+	adcs	x11, x14, x11           /* a[0]*b[2].lo...hi.. */
+	adcs	x12, x15, x16           /* a[0]*b[3].lo...hi.. */
+	cset	x13, cs                 /* %v108 */
+	adds	x14, x8, #1             /* a[0]*b[0].lo.hi.. */
+	sbcs	x9, x10, x9             /* a[0]*b[1].lo...hi.. */
+	sbcs	x15, x11, xzr           /* a[0]*b[2].lo...hi.. */
+	sbcs	x16, x12, x2            /* a[0]*b[3].lo...hi.. */
+	sbcs	xzr, x13, xzr
+	csel	x9, x10, x9, cc         /* %v115 */
+	csel	x8, x8, x14, cc         /* %v114 */
+	csel	x10, x11, x15, cc       /* %v116 */
+	csel	x11, x12, x16, cc       /* %v117 */
 	stp	x8, x9, [x0]            /*                      def mul(a: element, b: element) -> element: */
 	stp	x10, x11, [x0, #16]
 	ret
@@ -203,94 +203,94 @@ SYMBOL(p256_sqr):
 	bti	c
 	ldp	x9, x8, [x1]            /* x9=a[0] x8=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	mul	x12, x8, x10            /* a[1]*a[2].lo         return reduced(a.value * a.value) */
-	umulh	x13, x8, x10            /* a[1]*a[2].hi */
-	mul	x14, x9, x10            /* a[0]*a[2].lo */
+	mul	x7, x9, x8              /* a[0]*a[1].lo         return reduced(a.value * a.value) */
 	umulh	x15, x9, x10            /* a[0]*a[2].hi */
-	mul	x16, x8, x11            /* a[1]*a[3].lo */
-	umulh	x17, x8, x11            /* a[1]*a[3].hi */
-	mul	x7, x9, x8              /* a[0]*a[1].lo */
+	mul	x12, x8, x10            /* a[1]*a[2].lo */
 	umulh	x6, x9, x8              /* a[0]*a[1].hi */
-	mul	x5, x9, x11             /* a[0]*a[3].lo */
-	umulh	x4, x9, x11             /* a[0]*a[3].hi */
+	umulh	x13, x9, x9             /* a[0]*a[0].hi */
 	adds	x12, x12, x15           /* a[1]*a[2].lo.. */
-	mul	x15, x10, x11           /* a[2]*a[3].lo */
-	adcs	x13, x13, x16           /* a[1]*a[2].hi.. */
-	umulh	x16, x10, x11           /* a[2]*a[3].hi */
+	mul	x16, x8, x11            /* a[1]*a[3].lo */
+	umulh	x14, x8, x10            /* a[1]*a[2].hi */
+	adcs	x14, x14, x16           /* a[1]*a[2].hi.. */
+	mul	x15, x9, x10            /* a[0]*a[2].lo */
+	umulh	x17, x8, x11            /* a[1]*a[3].hi */
+	mul	x5, x9, x11             /* a[0]*a[3].lo */
 	adc	x17, x17, xzr           /* a[1]*a[3].hi.. */
-	adds	x14, x14, x6            /* a[0]*a[2].lo.. */
+	adds	x15, x15, x6            /* a[0]*a[2].lo.. */
+	mul	x16, x10, x10           /* a[2]*a[2].lo */
+	mul	x6, x10, x11            /* a[2]*a[3].lo */
 	adcs	x12, x12, x5            /* a[1]*a[2].lo.. */
-	adcs	x13, x13, x4            /* a[1]*a[2].hi.. */
-	adcs	x15, x17, x15           /* a[1]*a[3].hi.. */
-	adc	x16, x16, xzr           /* a[2]*a[3].hi.. */
-	adds	x17, x7, x7             /* a[0]*a[1].lo.. */
-	mul	x7, x9, x9              /* a[0]*a[0].lo */
-	adcs	x14, x14, x14           /* a[0]*a[2].lo.. */
-	umulh	x9, x9, x9              /* a[0]*a[0].hi */
-	adcs	x12, x12, x12           /* a[1]*a[2].lo.. */
-	mul	x6, x8, x8              /* a[1]*a[1].lo */
-	adcs	x13, x13, x13           /* a[1]*a[2].hi.. */
-	umulh	x8, x8, x8              /* a[1]*a[1].hi */
-	adcs	x15, x15, x15           /* a[1]*a[3].hi.. */
-	mul	x5, x10, x10            /* a[2]*a[2].lo */
-	adcs	x16, x16, x16           /* a[2]*a[3].hi.. */
-	umulh	x10, x10, x10           /* a[2]*a[2].hi */
-	cset	x4, cs                  /* %v33 */
+	umulh	x4, x9, x11             /* a[0]*a[3].hi */
+	adcs	x14, x14, x4            /* a[1]*a[2].hi.. */
+	mul	x5, x8, x8              /* a[1]*a[1].lo */
+	umulh	x4, x10, x11            /* a[2]*a[3].hi */
+	adcs	x17, x17, x6            /* a[1]*a[3].hi.. */
 	mul	x3, x11, x11            /* a[3]*a[3].lo */
-	adds	x9, x17, x9             /* a[0]*a[1].lo.. */
+	umulh	x10, x10, x10           /* a[2]*a[2].hi */
+	mul	x9, x9, x9              /* a[0]*a[0].lo */
+	adc	x6, x4, xzr             /* a[2]*a[3].hi.. */
+	adds	x7, x7, x7              /* a[0]*a[1].lo.. */
+	adcs	x15, x15, x15           /* a[0]*a[2].lo.. */
+	adcs	x12, x12, x12           /* a[1]*a[2].lo.. */
+	adcs	x14, x14, x14           /* a[1]*a[2].hi.. */
+	adcs	x17, x17, x17           /* a[1]*a[3].hi.. */
+	adcs	x6, x6, x6              /* a[2]*a[3].hi.. */
+	cset	x4, cs                  /* %v33 */
+	adds	x13, x7, x13            /* a[0]*a[1].lo.. */
+	mov	x7, #0xffffffff00000001 /* 0xffffffff00000001 */
+	umulh	x8, x8, x8              /* a[1]*a[1].hi */
+	adcs	x15, x15, x5            /* a[0]*a[2].lo.. */
+	adcs	x8, x12, x8             /* a[1]*a[2].lo.. */
+	adcs	x12, x14, x16           /* a[1]*a[2].hi.. */
+	adcs	x10, x17, x10           /* a[1]*a[3].hi.. */
+	adcs	x14, x6, x3             /* a[2]*a[3].hi.. */
 	umulh	x11, x11, x11           /* a[3]*a[3].hi */
-	adcs	x14, x14, x6            /* a[0]*a[2].lo.. */
-	lsr	x17, x7, #32            /* (a[0]*a[0].lo).high  low = rest + ((q << 32) + (q * TOP << 128)) */
-	mov	x6, #0xffffffff00000001 /* 0xffffffff00000001 */
-	mul	x2, x7, x6              /* a[0]*a[0].lo.lo */
-	adcs	x8, x12, x8             /* a[1]*a[2].lo..       return reduced(a.value * a.value) */
-	umulh	x12, x7, x6             /* a[0]*a[0].lo.hi      low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcs	x13, x13, x5            /* a[1]*a[2].hi..       return reduced(a.value * a.value) */
-	adcs	x10, x15, x10           /* a[1]*a[3].hi.. */
-	adcs	x15, x16, x3            /* a[2]*a[3].hi.. */
 	adc	x11, x4, x11            /* a[3]*a[3].hi.. */
-	adds	x9, x9, x7, lsl #32     /* a[0]*a[1].lo..       low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcs	x14, x14, x17           /* a[0]*a[2].lo.. */
-	lsr	x16, x9, #32            /* (a[0]*a[1].lo..).high */
-	mul	x17, x9, x6             /* a[0]*a[1].lo...lo */
-	umulh	x7, x9, x6              /* a[0]*a[1].lo...hi */
+	adds	x13, x13, x9, lsl #32   /* a[0]*a[1].lo..       low = rest + ((q << 32) + (q * TOP << 128)) */
+	mul	x2, x9, x7              /* a[0]*a[0].lo.lo */
+	lsr	x17, x9, #32            /* (a[0]*a[0].lo).high */
+	umulh	x9, x9, x7              /* a[0]*a[0].lo.hi */
+	adcs	x15, x15, x17           /* a[0]*a[2].lo.. */
 	adcs	x8, x8, x2              /* a[1]*a[2].lo.. */
-	adc	x12, x12, xzr           /* a[0]*a[0].lo.hi.. */
-	adds	x9, x14, x9, lsl #32    /* a[0]*a[2].lo.. */
+	adc	x9, x9, xzr             /* a[0]*a[0].lo.hi.. */
+	adds	x15, x15, x13, lsl #32  /* a[0]*a[2].lo.. */
+	lsr	x16, x13, #32           /* (a[0]*a[1].lo..).high */
+	mul	x17, x13, x7            /* a[0]*a[1].lo...lo */
+	umulh	x13, x13, x7            /* a[0]*a[1].lo...hi */
 	adcs	x8, x8, x16             /* a[1]*a[2].lo.. */
-	lsr	x14, x9, #32            /* (a[0]*a[2].lo..).high */
-	mul	x16, x9, x6             /* a[0]*a[2].lo...lo */
-	umulh	x5, x9, x6              /* a[0]*a[2].lo...hi */
-	adcs	x12, x12, x17           /* a[0]*a[0].lo.hi.. */
-	adc	x17, x7, xzr            /* a[0]*a[1].lo...hi.. */
-	adds	x8, x8, x9, lsl #32     /* a[1]*a[2].lo.. */
-	adcs	x9, x12, x14            /* a[0]*a[0].lo.hi.. */
-	lsr	x12, x8, #32            /* (a[1]*a[2].lo..).high */
-	mul	x14, x8, x6             /* a[1]*a[2].lo...lo */
-	umulh	x7, x8, x6              /* a[1]*a[2].lo...hi */
-	adcs	x16, x17, x16           /* a[0]*a[1].lo...hi.. */
-	adc	x17, x5, xzr            /* a[0]*a[2].lo...hi.. */
-	adds	x8, x9, x8, lsl #32     /* a[0]*a[0].lo.hi.. */
-	adcs	x9, x16, x12            /* a[0]*a[1].lo...hi.. */
-	adcs	x12, x17, x14           /* a[0]*a[2].lo...hi.. */
-	adc	x14, x7, xzr            /* a[1]*a[2].lo...hi.. */
-	adds	x8, x8, x13             /* a[0]*a[0].lo.hi..    return (low + high).reduce_once(P) */
-	adcs	x9, x9, x10             /* a[0]*a[1].lo...hi.. */
-	adcs	x10, x12, x15           /* a[0]*a[2].lo...hi.. */
-	adcs	x11, x14, x11           /* a[1]*a[2].lo...hi.. */
-	cset	x12, cs                 /* %v82 */
-	adds	x13, x8, #1             /* a[0]*a[0].lo.hi.. */
-	mov	x14, #0xffffffff        /* 0xffffffff */
-	sbcs	x14, x9, x14            /* a[0]*a[1].lo...hi.. */
-	sbcs	x15, x10, xzr           /* a[0]*a[2].lo...hi.. */
-	sbcs	x16, x11, x6            /* a[1]*a[2].lo...hi.. */
-	sbcs	xzr, x12, xzr
-	csel	x8, x8, x13, cc         /* %v88 */
-	csel	x9, x9, x14, cc         /* %v89 */
-	csel	x10, x10, x15, cc       /* %v90 */
+	lsr	x16, x15, #32           /* (a[0]*a[2].lo..).high */
+	mul	x6, x15, x7             /* a[0]*a[2].lo...lo */
+	adcs	x9, x9, x17             /* a[0]*a[0].lo.hi.. */
+	adc	x17, x13, xzr           /* a[0]*a[1].lo...hi.. */
+	adds	x8, x8, x15, lsl #32    /* a[1]*a[2].lo.. */
+	adcs	x9, x9, x16             /* a[0]*a[0].lo.hi.. */
+	mov	x13, #0xffffffff        /* 0xffffffff */
+	umulh	x5, x15, x7             /* a[0]*a[2].lo...hi */
+	adcs	x16, x17, x6            /* a[0]*a[1].lo...hi.. */
+	mul	x15, x8, x7             /* a[1]*a[2].lo...lo */
+	lsr	x17, x8, #32            /* (a[1]*a[2].lo..).high */
+	adc	x6, x5, xzr             /* a[0]*a[2].lo...hi.. */
+	adds	x9, x9, x8, lsl #32     /* a[0]*a[0].lo.hi.. */
+	umulh	x8, x8, x7              /* a[1]*a[2].lo...hi */
+	adcs	x16, x16, x17           /* a[0]*a[1].lo...hi.. */
+	adcs	x15, x6, x15            /* a[0]*a[2].lo...hi.. */
+	adc	x8, x8, xzr             /* a[1]*a[2].lo...hi.. */
+	adds	x9, x9, x12             /* a[0]*a[0].lo.hi..    return (low + high).reduce_once(P) */
+	adcs	x10, x16, x10           /* a[0]*a[1].lo...hi.. */
+	adcs	x12, x15, x14           /* a[0]*a[2].lo...hi.. */
+	adcs	x11, x8, x11            /* a[1]*a[2].lo...hi.. */
+	cset	x8, cs                  /* %v82 */
+	adds	x14, x9, #1             /* a[0]*a[0].lo.hi.. */
+	sbcs	x13, x10, x13           /* a[0]*a[1].lo...hi.. */
+	sbcs	x15, x12, xzr           /* a[0]*a[2].lo...hi.. */
+	sbcs	x16, x11, x7            /* a[1]*a[2].lo...hi.. */
+	sbcs	xzr, x8, xzr
 	csel	x11, x11, x16, cc       /* %v91 */
-	stp	x8, x9, [x0]            /*                      def sqr(a: element) -> element: */
-	stp	x10, x11, [x0, #16]
+	csel	x8, x12, x15, cc        /* %v90 */
+	csel	x9, x9, x14, cc         /* %v88 */
+	csel	x10, x10, x13, cc       /* %v89 */
+	stp	x8, x11, [x0, #16]      /*                      def sqr(a: element) -> element: */
+	stp	x9, x10, [x0]
 	ret
 	.cfi_endproc
 	SIZE(p256_sqr)
@@ -325,95 +325,95 @@ SYMBOL(p256_square_n):
 	mov	x12, #0xffffffff00000001 /* 0xffffffff00000001 */
 	mov	x13, #0xffffffff        /* 0xffffffff */
 LOCAL(square_n_loop3):
-	mul	x14, x9, x10            /* s1*s2.lo             return reduced(a.value * a.value) */
-	umulh	x15, x9, x10            /* s1*s2.hi */
-	mul	x16, x8, x10            /* s0*s2.lo */
-	umulh	x17, x8, x10            /* s0*s2.hi */
-	mul	x7, x9, x11             /* s1*s3.lo */
-	umulh	x6, x9, x11             /* s1*s3.hi */
-	mul	x5, x8, x9              /* s0*s1.lo */
+	umulh	x17, x8, x10            /* s0*s2.hi             return reduced(a.value * a.value) */
+	mul	x14, x9, x10            /* s1*s2.lo */
 	umulh	x4, x8, x9              /* s0*s1.hi */
-	mul	x3, x8, x11             /* s0*s3.lo */
-	umulh	x1, x8, x11             /* s0*s3.hi */
 	adds	x14, x14, x17           /* s1*s2.lo.. */
-	mul	x17, x10, x11           /* s2*s3.lo */
+	umulh	x15, x9, x10            /* s1*s2.hi */
+	mul	x7, x9, x11             /* s1*s3.lo */
 	adcs	x15, x15, x7            /* s1*s2.hi.. */
-	umulh	x7, x10, x11            /* s2*s3.hi */
+	umulh	x6, x9, x11             /* s1*s3.hi */
+	mul	x16, x8, x10            /* s0*s2.lo */
+	mul	x3, x8, x11             /* s0*s3.lo */
 	adc	x6, x6, xzr             /* s1*s3.hi.. */
 	adds	x16, x16, x4            /* s0*s2.lo.. */
+	umulh	x1, x8, x11             /* s0*s3.hi */
+	umulh	x17, x11, x11           /* s3*s3.hi */
 	adcs	x14, x14, x3            /* s1*s2.lo.. */
+	mul	x5, x8, x9              /* s0*s1.lo */
+	umulh	x7, x8, x8              /* s0*s0.hi */
 	adcs	x15, x15, x1            /* s1*s2.hi.. */
-	adcs	x17, x6, x17            /* s1*s3.hi.. */
-	adc	x7, x7, xzr             /* s2*s3.hi.. */
-	adds	x6, x5, x5              /* s0*s1.lo.. */
-	mul	x5, x8, x8              /* s0*s0.lo */
-	adcs	x16, x16, x16           /* s0*s2.lo.. */
-	umulh	x8, x8, x8              /* s0*s0.hi */
-	adcs	x14, x14, x14           /* s1*s2.lo.. */
-	mul	x4, x9, x9              /* s1*s1.lo */
-	adcs	x15, x15, x15           /* s1*s2.hi.. */
-	umulh	x9, x9, x9              /* s1*s1.hi */
-	adcs	x17, x17, x17           /* s1*s3.hi.. */
 	mul	x3, x10, x10            /* s2*s2.lo */
-	adcs	x7, x7, x7              /* s2*s3.hi.. */
+	mul	x4, x10, x11            /* s2*s3.lo */
+	umulh	x1, x9, x9              /* s1*s1.hi */
+	adcs	x6, x6, x4              /* s1*s3.hi.. */
+	umulh	x4, x10, x11            /* s2*s3.hi */
+	adc	x4, x4, xzr             /* s2*s3.hi.. */
+	adds	x5, x5, x5              /* s0*s1.lo.. */
+	adcs	x16, x16, x16           /* s0*s2.lo.. */
+	adcs	x14, x14, x14           /* s1*s2.lo.. */
+	adcs	x15, x15, x15           /* s1*s2.hi.. */
 	umulh	x10, x10, x10           /* s2*s2.hi */
-	cset	x1, cs                  /* %v38 */
+	adcs	x6, x6, x6              /* s1*s3.hi.. */
+	adcs	x4, x4, x4              /* s2*s3.hi.. */
+	mul	x9, x9, x9              /* s1*s1.lo */
 	mul	x19, x11, x11           /* s3*s3.lo */
-	adds	x8, x6, x8              /* s0*s1.lo.. */
-	umulh	x11, x11, x11           /* s3*s3.hi */
-	adcs	x16, x16, x4            /* s0*s2.lo.. */
-	lsr	x6, x5, #32             /* (s0*s0.lo).high      low = rest + ((q << 32) + (q * TOP << 128)) */
-	mul	x4, x5, x12             /* s0*s0.lo.lo */
-	adcs	x9, x14, x9             /* s1*s2.lo..           return reduced(a.value * a.value) */
-	umulh	x14, x5, x12            /* s0*s0.lo.hi          low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcs	x15, x15, x3            /* s1*s2.hi..           return reduced(a.value * a.value) */
-	adcs	x10, x17, x10           /* s1*s3.hi.. */
-	adcs	x17, x7, x19            /* s2*s3.hi.. */
-	adc	x11, x1, x11            /* s3*s3.hi.. */
-	adds	x8, x8, x5, lsl #32     /* s0*s1.lo..           low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcs	x16, x16, x6            /* s0*s2.lo.. */
+	mul	x8, x8, x8              /* s0*s0.lo */
+	cset	x11, cs                 /* %v38 */
+	adds	x7, x5, x7              /* s0*s1.lo.. */
+	adcs	x16, x16, x9            /* s0*s2.lo.. */
+	adcs	x9, x14, x1             /* s1*s2.lo.. */
+	adcs	x15, x15, x3            /* s1*s2.hi.. */
+	adcs	x10, x6, x10            /* s1*s3.hi.. */
+	adcs	x14, x4, x19            /* s2*s3.hi.. */
+	mul	x4, x8, x12             /* s0*s0.lo.lo          low = rest + ((q << 32) + (q * TOP << 128)) */
+	umulh	x6, x8, x12             /* s0*s0.lo.hi */
+	lsr	x5, x8, #32             /* (s0*s0.lo).high */
+	adc	x11, x11, x17           /* s3*s3.hi..           return reduced(a.value * a.value) */
+	adds	x8, x7, x8, lsl #32     /* s0*s1.lo..           low = rest + ((q << 32) + (q * TOP << 128)) */
 	lsr	x7, x8, #32             /* (s0*s1.lo..).high */
-	mul	x6, x8, x12             /* s0*s1.lo...lo */
-	umulh	x5, x8, x12             /* s0*s1.lo...hi */
+	adcs	x16, x16, x5            /* s0*s2.lo.. */
 	adcs	x9, x9, x4              /* s1*s2.lo.. */
-	adc	x14, x14, xzr           /* s0*s0.lo.hi.. */
-	adds	x8, x16, x8, lsl #32    /* s0*s2.lo.. */
+	mul	x17, x8, x12            /* s0*s1.lo...lo */
+	adc	x6, x6, xzr             /* s0*s0.lo.hi.. */
+	adds	x16, x16, x8, lsl #32   /* s0*s2.lo.. */
+	umulh	x4, x16, x12            /* s0*s2.lo...hi */
 	adcs	x9, x9, x7              /* s1*s2.lo.. */
-	lsr	x16, x8, #32            /* (s0*s2.lo..).high */
-	mul	x7, x8, x12             /* s0*s2.lo...lo */
-	umulh	x4, x8, x12             /* s0*s2.lo...hi */
-	adcs	x14, x14, x6            /* s0*s0.lo.hi.. */
+	adcs	x17, x6, x17            /* s0*s0.lo.hi.. */
+	umulh	x5, x8, x12             /* s0*s1.lo...hi */
 	adc	x6, x5, xzr             /* s0*s1.lo...hi.. */
-	adds	x8, x9, x8, lsl #32     /* s1*s2.lo.. */
-	adcs	x9, x14, x16            /* s0*s0.lo.hi.. */
-	lsr	x14, x8, #32            /* (s1*s2.lo..).high */
-	mul	x16, x8, x12            /* s1*s2.lo...lo */
-	umulh	x5, x8, x12             /* s1*s2.lo...hi */
-	adcs	x7, x6, x7              /* s0*s1.lo...hi.. */
+	adds	x8, x9, x16, lsl #32    /* s1*s2.lo.. */
+	lsr	x9, x8, #32             /* (s1*s2.lo..).high */
+	lsr	x7, x16, #32            /* (s0*s2.lo..).high */
+	mul	x16, x16, x12           /* s0*s2.lo...lo */
+	adcs	x17, x17, x7            /* s0*s0.lo.hi.. */
+	adcs	x7, x6, x16             /* s0*s1.lo...hi.. */
 	adc	x6, x4, xzr             /* s0*s2.lo...hi.. */
-	adds	x8, x9, x8, lsl #32     /* s0*s0.lo.hi.. */
-	adcs	x9, x7, x14             /* s0*s1.lo...hi.. */
-	adcs	x14, x6, x16            /* s0*s2.lo...hi.. */
-	adc	x16, x5, xzr            /* s1*s2.lo...hi.. */
-	adds	x8, x8, x15             /* s0*s0.lo.hi..        return (low + high).reduce_once(P) */
+	adds	x16, x17, x8, lsl #32   /* s0*s0.lo.hi.. */
+	adcs	x9, x7, x9              /* s0*s1.lo...hi.. */
+	mul	x17, x8, x12            /* s1*s2.lo...lo */
+	adcs	x17, x6, x17            /* s0*s2.lo...hi.. */
+	umulh	x5, x8, x12             /* s1*s2.lo...hi */
+	adc	x8, x5, xzr             /* s1*s2.lo...hi.. */
+	adds	x15, x16, x15           /* s0*s0.lo.hi..        return (low + high).reduce_once(P) */
 	adcs	x9, x9, x10             /* s0*s1.lo...hi.. */
-	adcs	x10, x14, x17           /* s0*s2.lo...hi.. */
-	adcs	x11, x16, x11           /* s1*s2.lo...hi.. */
+	adcs	x10, x17, x14           /* s0*s2.lo...hi.. */
+	adcs	x11, x8, x11            /* s1*s2.lo...hi.. */
 	cset	x14, cs                 /* %v87 */
-	adds	x15, x8, #1             /* s0*s0.lo.hi.. */
+	adds	x8, x15, #1             /* s0*s0.lo.hi.. */
+	sub	x2, x2, #1              /* n */
 	sbcs	x16, x9, x13            /* s0*s1.lo...hi.. */
 	sbcs	x17, x10, xzr           /* s0*s2.lo...hi.. */
 	sbcs	x7, x11, x12            /* s1*s2.lo...hi.. */
 	sbcs	xzr, x14, xzr
-	csel	x8, x8, x15, cc         /* %v93 */
-	csel	x9, x9, x16, cc         /* %v94 */
+	csel	x8, x15, x8, cc         /* %v93 */
 	csel	x10, x10, x17, cc       /* %v95 */
+	csel	x9, x9, x16, cc         /* %v94 */
 	csel	x11, x11, x7, cc        /* %v96 */
-	sub	x2, x2, #1              /* n */
 	cbnz	x2, LOCAL(square_n_loop3)
 LOCAL(square_n_join2):
-	stp	x8, x9, [x0]            /*                      return repeat(n, sqr, a) */
-	stp	x10, x11, [x0, #16]
+	stp	x10, x11, [x0, #16]     /*                      return repeat(n, sqr, a) */
+	stp	x8, x9, [x0]
 	ldr	x19, [sp], #16          /* restore */
 	.cfi_restore x19
 	.cfi_def_cfa_offset 0

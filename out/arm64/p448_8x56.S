@@ -104,9 +104,9 @@ SYMBOL(p448_8x56_carry):
  * in      a, b: limbs at most 2^57 + 1023
  * out     out: limbs at most 2^56 + 511
  * args    out in x0, a in x1, b in x2
- * changes x0 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28
- * stack   144 bytes
+ * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28 x30
+ * stack   128 bytes
  */
 	.globl	SYMBOL(p448_8x56_mul)
 	HIDDEN(p448_8x56_mul)
@@ -114,266 +114,270 @@ SYMBOL(p448_8x56_carry):
 	.p2align	5
 SYMBOL(p448_8x56_mul):
 	.cfi_startproc
-	bti	c
-	stp	x19, x20, [sp, #-144]!  /* save */
-	.cfi_def_cfa_offset 144
-	.cfi_offset x19, -144
-	.cfi_offset x20, -136
+	paciasp
+	.cfi_negate_ra_state
+	stp	x19, x20, [sp, #-128]!  /* save */
+	.cfi_def_cfa_offset 128
+	.cfi_offset x19, -128
+	.cfi_offset x20, -120
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -128
-	.cfi_offset x22, -120
+	.cfi_offset x21, -112
+	.cfi_offset x22, -104
 	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -112
-	.cfi_offset x24, -104
+	.cfi_offset x23, -96
+	.cfi_offset x24, -88
 	stp	x25, x26, [sp, #48]     /* save */
-	.cfi_offset x25, -96
-	.cfi_offset x26, -88
+	.cfi_offset x25, -80
+	.cfi_offset x26, -72
 	stp	x27, x28, [sp, #64]     /* save */
-	.cfi_offset x27, -80
-	.cfi_offset x28, -72
+	.cfi_offset x27, -64
+	.cfi_offset x28, -56
+	str	x30, [sp, #80]          /* save */
+	.cfi_offset x30, -48
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x1, #32]     /* x10=a[4] x11=a[5] */
+	ldp	x5, x4, [x2]            /* x5=b[0] x4=b[1] */
 	ldp	x14, x15, [x1, #16]     /* x14=a[2] x15=a[3] */
 	ldp	x16, x17, [x1, #48]     /* x16=a[6] x17=a[7] */
-	ldp	x5, x4, [x2]            /* x5=b[0] x4=b[1] */
 	ldp	x3, x19, [x2, #32]      /* x3=b[4] x19=b[5] */
-	ldp	x22, x23, [x2, #16]     /* x22=b[2] x23=b[3] */
-	ldp	x24, x25, [x2, #48]     /* x24=b[6] x25=b[7] */
 	add	x12, x8, x10            /* a[0]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
-	add	x13, x9, x11            /* a[1].. */
-	add	x7, x14, x16            /* a[2].. */
+	lsl	x28, x12, #5            /* a[0]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x13, x9, x11            /* a[1]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
 	add	x6, x15, x17            /* a[3].. */
-	add	x20, x5, x3             /* b[0].. */
-	add	x21, x4, x19            /* b[1].. */
-	add	x26, x22, x24           /* b[2].. */
-	add	x27, x23, x25           /* b[3].. */
-	mul	x28, x12, x20           /* a[0]..*b[0]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x17, x12, #5            /* a[0]..<< */
-	umulh	x16, x17, x20           /* a[0]..<<*b[0]...hi */
-	umulh	x11, x17, x21           /* a[0]..<<*b[1]...hi */
-	umulh	x25, x17, x26           /* a[0]..<<*b[2]...hi */
-	umulh	x17, x17, x27           /* a[0]..<<*b[3]...hi */
-	mov	x24, #0x7fffffffffffff80 /* 0x7fffffffffffff80 */
-	madd	x24, x12, x27, x24      /* a[0]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	mul	x19, x13, x20           /* a[1]..*b[0]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x3, x13, #5             /* a[1]..<< */
-	umulh	x10, x3, x20            /* a[1]..<<*b[0]...hi */
-	madd	x19, x12, x21, x19      /* a[0]..*b[1]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x10, x11, x10           /* a[0]..<<*b[1]...hi.. */
-	mul	x11, x13, x21           /* a[1]..*b[1]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	str	x0, [sp, #80]           /* spill out */
-	umulh	x0, x3, x21             /* a[1]..<<*b[1]...hi */
-	madd	x11, x12, x26, x11      /* a[0]..*b[2]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x12, x25, x0            /* a[0]..<<*b[2]...hi.. */
-	umulh	x0, x3, x26             /* a[1]..<<*b[2]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x24, x13, x26, x24      /* a[0]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x17, x17, x0            /* a[0]..<<*b[3]...hi.. */
-	umulh	x3, x3, x27             /* a[1]..<<*b[3]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	mov	x0, #0x3fffffffffffffc0 /* 0x3fffffffffffffc0 */
-	madd	x13, x13, x27, x0       /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x25, x7, #5             /* a[2]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x15, x25, x20           /* a[2]..<<*b[0]...hi */
-	madd	x11, x7, x20, x11       /* a[0]..*b[2]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x12, x12, x15           /* a[0]..<<*b[2]...hi.. */
-	umulh	x15, x25, x21           /* a[2]..<<*b[1]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x24, x7, x21, x24       /* a[0]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x15, x17, x15           /* a[0]..<<*b[3]...hi.. */
-	umulh	x17, x25, x26           /* a[2]..<<*b[2]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x13, x7, x26, x13       /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x17, x3, x17            /* a[1]..<<*b[3]...hi.. */
-	umulh	x3, x25, x27            /* a[2]..<<*b[3]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x7, x7, x27, x0         /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x25, x6, #5             /* a[3]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x14, x25, x20           /* a[3]..<<*b[0]...hi */
-	madd	x20, x6, x20, x24       /* a[0]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x14, x15, x14           /* a[0]..<<*b[3]...hi.. */
-	umulh	x15, x25, x21           /* a[3]..<<*b[1]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x13, x6, x21, x13       /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x15, x17, x15           /* a[1]..<<*b[3]...hi.. */
-	umulh	x17, x25, x26           /* a[3]..<<*b[2]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x7, x6, x26, x7         /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x17, x3, x17            /* a[2]..<<*b[3]...hi.. */
-	umulh	x3, x25, x27            /* a[3]..<<*b[3]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x6, x6, x27, x0         /* a[3]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	mul	x21, x8, x5             /* a0b0.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x24, x8, #5             /* a[0]<< */
-	umulh	x25, x24, x5            /* a[0]<<*b[0].hi */
-	umulh	x26, x24, x4            /* a[0]<<*b[1].hi */
-	umulh	x27, x24, x22           /* a[0]<<*b[2].hi */
-	umulh	x24, x24, x23           /* a[0]<<*b[3].hi */
-	madd	x0, x8, x23, x0         /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	str	x3, [sp, #88]           /* spill a[3]..<<*b[3]...hi */
-	mul	x3, x9, x5              /* a1b0.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	str	x6, [sp, #96]           /* spill a[3]..*b[3]...lo.. */
-	lsl	x6, x9, #5              /* a[1]<< */
-	str	x17, [sp, #104]         /* spill a[2]..<<*b[3]...hi.. */
-	umulh	x17, x6, x5             /* a[1]<<*b[0].hi */
-	madd	x3, x8, x4, x3          /* a0b1.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	add	x17, x26, x17           /* a[0]<<*b[1].hi.. */
-	mul	x26, x9, x4             /* a1b1.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	str	x7, [sp, #112]          /* spill a[2]..*b[3]...lo.. */
-	umulh	x7, x6, x4              /* a[1]<<*b[1].hi */
-	madd	x8, x8, x22, x26        /* a0b2.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	add	x7, x27, x7             /* a[0]<<*b[2].hi.. */
-	umulh	x26, x6, x22            /* a[1]<<*b[2].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x0, x9, x22, x0         /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	add	x24, x24, x26           /* a[0]<<*b[3].hi.. */
-	ldp	x26, x27, [x1, #16]     /* x26=a[2] x27=a[3] */
-	umulh	x6, x6, x23             /* a[1]<<*b[3].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	str	x15, [sp, #120]         /* spill a[1]..<<*b[3]...hi.. */
-	lsl	x15, x26, #5            /* a[2]<< */
-	str	x13, [sp, #128]         /* spill a[1]..*b[3]...lo.. */
-	umulh	x13, x15, x5            /* a[2]<<*b[0].hi */
-	madd	x8, x26, x5, x8         /* a0b2.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	add	x13, x7, x13            /* a[0]<<*b[2].hi.. */
-	umulh	x7, x15, x4             /* a[2]<<*b[1].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x0, x26, x4, x0         /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	add	x7, x24, x7             /* a[0]<<*b[3].hi.. */
-	mul	x24, x26, x22           /* a2b2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x26, x15, x22           /* a[2]<<*b[2].hi */
-	madd	x9, x9, x23, x24        /* a1b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	add	x6, x6, x26             /* a[1]<<*b[3].hi.. */
-	umulh	x15, x15, x23           /* a[2]<<*b[3].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x24, x27, #5            /* a[3]<< */
-	umulh	x26, x24, x5            /* a[3]<<*b[0].hi */
-	madd	x5, x27, x5, x0         /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	add	x7, x7, x26             /* a[0]<<*b[3].hi.. */
-	umulh	x0, x24, x4             /* a[3]<<*b[1].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x9, x27, x4, x9         /* a1b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	add	x6, x6, x0              /* a[1]<<*b[3].hi.. */
-	mul	x4, x27, x22            /* a3b2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x0, x24, x22            /* a[3]<<*b[2].hi */
-	ldr	x22, [x1, #16]          /* a[2] */
-	madd	x4, x22, x23, x4        /* a2b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	add	x15, x15, x0            /* a[2]<<*b[3].hi.. */
-	umulh	x0, x24, x23            /* a[3]<<*b[3].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	ldp	x26, x24, [sp, #120]    /* x26=a[1]..<<*b[3]...hi.. x24=a[1]..*b[3]...lo.. */
-	sub	x22, x28, x21           /* a[0]..*b[0]...lo..   return Halves(self.x - other.x, self.high - other.high) */
-	sub	x16, x16, x25           /* a[0]..<<*b[0]...hi.. */
-	sub	x19, x19, x3            /* a[0]..*b[1]...lo.. */
-	sub	x10, x10, x17           /* a[0]..<<*b[1]...hi.. */
-	sub	x11, x11, x8            /* a[0]..*b[2]...lo.. */
-	sub	x12, x12, x13           /* a[0]..<<*b[2]...hi.. */
-	sub	x20, x20, x5            /* a[0]..*b[3]...lo.. */
-	sub	x14, x14, x7            /* a[0]..<<*b[3]...hi.. */
-	add	x21, x24, x21           /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x25, x26, x25           /* a[1]..<<*b[3]...hi.. */
-	sub	x9, x21, x9             /* a[1]..*b[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
-	ldr	x21, [sp, #112]         /* a[2]..*b[3]...lo.. */
-	sub	x6, x25, x6             /* a[1]..<<*b[3]...hi.. */
-	ldr	x25, [sp, #104]         /* a[2]..<<*b[3]...hi.. */
-	add	x3, x21, x3             /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x17, x25, x17           /* a[2]..<<*b[3]...hi.. */
-	sub	x4, x3, x4              /* a[2]..*b[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
-	sub	x15, x17, x15           /* a[2]..<<*b[3]...hi.. */
-	ldp	x3, x17, [sp, #88]      /* x3=a[3]..<<*b[3]...hi x17=a[3]..*b[3]...lo.. */
-	add	x8, x17, x8             /* a[3]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x13, x3, x13            /* a[3]..<<*b[3]...hi.. */
-	msub	x8, x27, x23, x8        /* a[3]..*b[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
-	sub	x13, x13, x0            /* a[3]..<<*b[3]...hi.. */
-	add	x0, x24, x22            /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x16, x26, x16           /* a[1]..<<*b[3]...hi.. */
-	add	x19, x21, x19           /* a[2]..*b[3]...lo.. */
-	add	x10, x25, x10           /* a[2]..<<*b[3]...hi.. */
-	add	x11, x17, x11           /* a[3]..*b[3]...lo.. */
-	add	x12, x3, x12            /* a[3]..<<*b[3]...hi.. */
-	ldp	x17, x3, [x1, #32]      /* x17=a[4] x3=a[5] */
-	ldp	x22, x23, [x2, #32]     /* x22=b[4] x23=b[5] */
-	lsl	x21, x17, #5            /* a[4]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x24, x21, x22           /* a[4]<<*b[4].hi */
-	madd	x9, x17, x22, x9        /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x6, x6, x24             /* a[1]..<<*b[3]...hi.. */
-	umulh	x24, x21, x23           /* a[4]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x4, x17, x23, x4        /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x15, x15, x24           /* a[2]..<<*b[3]...hi.. */
 	ldp	x24, x25, [x2, #48]     /* x24=b[6] x25=b[7] */
-	umulh	x26, x21, x24           /* a[4]<<*b[6].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x8, x17, x24, x8        /* a[3]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x13, x13, x26           /* a[3]..<<*b[3]...hi.. */
-	umulh	x21, x21, x25           /* a[4]<<*b[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x17, x17, x25, x5       /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	add	x7, x7, x21             /* a[0]<<*b[3].hi.. */
-	lsl	x5, x3, #5              /* a[5]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x21, x5, x22            /* a[5]<<*b[4].hi */
-	madd	x4, x3, x22, x4         /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x15, x15, x21           /* a[2]..<<*b[3]...hi.. */
-	umulh	x21, x5, x23            /* a[5]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x8, x3, x23, x8         /* a[3]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x13, x13, x21           /* a[3]..<<*b[3]...hi.. */
-	umulh	x21, x5, x24            /* a[5]<<*b[6].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x17, x3, x24, x17       /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	add	x7, x7, x21             /* a[0]<<*b[3].hi.. */
-	umulh	x5, x5, x25             /* a[5]<<*b[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x3, x3, x25, x0         /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x16, x16, x5            /* a[1]..<<*b[3]...hi.. */
-	ldp	x5, x0, [x1, #48]       /* x5=a[6] x0=a[7] */
-	lsl	x21, x5, #5             /* a[6]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x26, x21, x22           /* a[6]<<*b[4].hi */
-	madd	x8, x5, x22, x8         /* a[3]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x13, x13, x26           /* a[3]..<<*b[3]...hi.. */
-	umulh	x26, x21, x23           /* a[6]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x17, x5, x23, x17       /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	add	x7, x7, x26             /* a[0]<<*b[3].hi.. */
-	umulh	x26, x21, x24           /* a[6]<<*b[6].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x3, x5, x24, x3         /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x16, x16, x26           /* a[1]..<<*b[3]...hi.. */
-	umulh	x21, x21, x25           /* a[6]<<*b[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x5, x5, x25, x19        /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x10, x10, x21           /* a[2]..<<*b[3]...hi.. */
-	lsl	x19, x0, #5             /* a[7]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x21, x19, x22           /* a[7]<<*b[4].hi */
-	madd	x17, x0, x22, x17       /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	add	x7, x7, x21             /* a[0]<<*b[3].hi.. */
-	umulh	x21, x19, x23           /* a[7]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x3, x0, x23, x3         /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x16, x16, x21           /* a[1]..<<*b[3]...hi.. */
-	umulh	x21, x19, x24           /* a[7]<<*b[6].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x5, x0, x24, x5         /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x10, x10, x21           /* a[2]..<<*b[3]...hi.. */
-	umulh	x19, x19, x25           /* a[7]<<*b[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x11, x0, x25, x11       /* a[3]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x12, x12, x19           /* a[3]..<<*b[3]...hi.. */
-	add	x2, x7, x14             /* a[0]<<*b[3].hi..     high = [high[7], *high[:3], high[3] + high[7], *high[4:7]] */
-	sub	x9, x9, x6, lsl #59     /* a[1]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	add	x9, x9, x14, lsl #3     /* a[1]..*b[3]...lo.. */
-	sub	x4, x4, x15, lsl #59    /* a[2]..*b[3]...lo.. */
-	add	x6, x4, x6, lsl #3      /* a[2]..*b[3]...lo.. */
-	sub	x8, x8, x13, lsl #59    /* a[3]..*b[3]...lo.. */
-	add	x8, x8, x15, lsl #3     /* a[3]..*b[3]...lo.. */
-	sub	x15, x17, x7, lsl #59   /* a0b3.lo.. */
-	add	x13, x15, x13, lsl #3   /* a0b3.lo.. */
-	sub	x15, x3, x16, lsl #59   /* a[1]..*b[3]...lo.. */
-	add	x15, x15, x2, lsl #3    /* a[1]..*b[3]...lo.. */
-	sub	x17, x5, x10, lsl #59   /* a[2]..*b[3]...lo.. */
-	add	x16, x17, x16, lsl #3   /* a[2]..*b[3]...lo.. */
-	sub	x11, x11, x12, lsl #59  /* a[3]..*b[3]...lo.. */
-	add	x10, x11, x10, lsl #3   /* a[3]..*b[3]...lo.. */
-	sub	x11, x20, x14, lsl #59  /* a[0]..*b[3]...lo.. */
-	add	x11, x11, x12, lsl #3   /* a[0]..*b[3]...lo.. */
-	sub	x12, x15, #64           /* a[1]..*b[3]...lo..   limbs[4] -= 64 */
-	lsr	x14, x11, #56           /* (a[0]..*b[3]...lo..).high return columns[k].split(56)[0] */
-	and	x11, x11, #0xffffffffffffff /* (a[0]..*b[3]...lo..).low */
-	add	x11, x11, x10, lsr #56  /* (a[0]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x10, x10, #0xffffffffffffff /* (a[3]..*b[3]...lo..).low return columns[k].split(56)[1] */
-	add	x10, x10, x16, lsr #56  /* (a[3]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x15, x16, #0xffffffffffffff /* (a[2]..*b[3]...lo..).low return columns[k].split(56)[1] */
-	add	x15, x15, x12, lsr #56  /* (a[2]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	add	x16, x14, x13, lsr #56  /* (a0b3.lo..).high.. */
-	and	x12, x12, #0xffffffffffffff /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
-	add	x12, x12, x16           /* (a[1]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x13, x13, #0xffffffffffffff /* (a0b3.lo..).low      return columns[k].split(56)[1] */
-	add	x13, x13, x8, lsr #56   /* (a0b3.lo..).low..    limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x8, x8, #0xffffffffffffff /* (a[3]..*b[3]...lo..).low return columns[k].split(56)[1] */
-	add	x8, x8, x6, lsr #56     /* (a[3]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x16, x6, #0xffffffffffffff /* (a[2]..*b[3]...lo..).low return columns[k].split(56)[1] */
-	add	x16, x16, x9, lsr #56   /* (a[2]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x9, x9, #0xffffffffffffff /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
-	add	x9, x9, x14             /* (a[1]..*b[3]...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
-	ldr	x14, [sp, #80]          /* out */
-	stp	x9, x16, [x14]
-	stp	x8, x13, [x14, #16]
-	stp	x12, x15, [x14, #32]
-	stp	x10, x11, [x14, #48]
+	ldp	x22, x23, [x2, #16]     /* x22=b[2] x23=b[3] */
+	add	x20, x5, x3             /* b[0].. */
+	add	x7, x14, x16            /* a[2].. */
+	add	x26, x22, x24           /* b[2].. */
+	add	x21, x4, x19            /* b[1].. */
+	mul	x11, x13, x20           /* a[1]..*b[0]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x11, x12, x21, x11      /* a[0]..*b[1]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x24, x13, #5            /* a[1]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x10, x24, x21           /* a[1]..<<*b[1]...hi */
+	umulh	x16, x28, x26           /* a[0]..<<*b[2]...hi */
+	add	x10, x16, x10           /* a[0]..<<*b[2]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x17, x28, x21           /* a[0]..<<*b[1]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x25, x23, x25           /* b[3]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
+	umulh	x19, x24, x20           /* a[1]..<<*b[0]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x30, x28, x20           /* a[0]..<<*b[0]...hi */
+	str	x0, [sp, #88]           /* spill out */
+	lsl	x3, x7, #5              /* a[2]..<< */
+	mul	x27, x12, x20           /* a[0]..*b[0]...lo */
+	umulh	x16, x24, x26           /* a[1]..<<*b[2]...hi */
+	add	x17, x17, x19           /* a[0]..<<*b[1]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x0, x3, x20             /* a[2]..<<*b[0]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	mov	x19, #0x7fffffffffffff80 /* 0x7fffffffffffff80 */
+	umulh	x28, x28, x25           /* a[0]..<<*b[3]...hi */
+	add	x16, x28, x16           /* a[0]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	mul	x28, x13, x21           /* a[1]..*b[1]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x28, x12, x26, x28      /* a[0]..*b[2]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x10, x10, x0            /* a[0]..<<*b[2]...hi.. */
+	madd	x12, x12, x25, x19      /* a[0]..*b[3]...lo.. */
+	mov	x0, #0x3fffffffffffffc0 /* 0x3fffffffffffffc0 */
+	madd	x19, x13, x25, x0       /* a[1]..*b[3]...lo.. */
+	madd	x19, x7, x26, x19       /* a[1]..*b[3]...lo.. */
+	madd	x12, x13, x26, x12      /* a[0]..*b[3]...lo.. */
+	madd	x13, x7, x20, x28       /* a[0]..*b[2]...lo.. */
+	umulh	x24, x24, x25           /* a[1]..<<*b[3]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x12, x7, x21, x12       /* a[0]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	madd	x12, x6, x20, x12       /* a[0]..*b[3]...lo.. */
+	umulh	x28, x3, x21            /* a[2]..<<*b[1]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x19, x6, x21, x19       /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	madd	x7, x7, x25, x0         /* a[2]..*b[3]...lo.. */
+	add	x16, x16, x28           /* a[0]..<<*b[3]...hi.. */
+	umulh	x28, x3, x26            /* a[2]..<<*b[2]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x24, x24, x28           /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	madd	x7, x6, x26, x7         /* a[2]..*b[3]...lo.. */
+	lsl	x28, x6, #5             /* a[3]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x3, x3, x25             /* a[2]..<<*b[3]...hi */
+	umulh	x20, x28, x20           /* a[3]..<<*b[0]...hi */
+	madd	x6, x6, x25, x0         /* a[3]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x26, x28, x26           /* a[3]..<<*b[2]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x16, x16, x20           /* a[0]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x20, x28, x21           /* a[3]..<<*b[1]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x20, x24, x20           /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x21, x28, x25           /* a[3]..<<*b[3]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x3, x3, x26             /* a[2]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x25, x8, #5             /* a[0]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x28, x25, x4            /* a[0]<<*b[1].hi */
+	madd	x24, x8, x23, x0        /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	madd	x24, x9, x22, x24       /* a0b3.lo.. */
+	umulh	x26, x25, x5            /* a[0]<<*b[0].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	str	x21, [sp, #96]          /* spill a[3]..<<*b[3]...hi */
+	mul	x21, x8, x5             /* a0b0.lo */
+	umulh	x0, x25, x22            /* a[0]<<*b[2].hi */
+	str	x16, [sp, #120]         /* spill a[0]..<<*b[3]...hi.. */
+	umulh	x25, x25, x23           /* a[0]<<*b[3].hi */
+	madd	x24, x14, x4, x24       /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	str	x3, [sp, #112]          /* spill a[2]..<<*b[3]...hi.. */
+	str	x6, [sp, #104]          /* spill a[3]..*b[3]...lo.. */
+	madd	x24, x15, x5, x24       /* a0b3.lo.. */
+	lsl	x3, x9, #5              /* a[1]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	mul	x16, x9, x4             /* a1b1.lo */
+	madd	x16, x8, x22, x16       /* a0b2.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x6, x3, x4              /* a[1]<<*b[1].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x27, x27, x21           /* a[0]..*b[0]...lo..   return Halves(self.x - other.x, self.high - other.high) */
+	add	x6, x0, x6              /* a[0]<<*b[2].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x0, x3, x22             /* a[1]<<*b[2].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x25, x25, x0            /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x0, x3, x5              /* a[1]<<*b[0].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x0, x28, x0             /* a[0]<<*b[1].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	mul	x28, x9, x5             /* a1b0.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x8, x8, x4, x28         /* a0b1.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	madd	x16, x14, x5, x16       /* a0b2.lo.. */
+	lsl	x28, x14, #5            /* a[2]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x5, x28, x5             /* a[2]<<*b[0].hi */
+	umulh	x3, x3, x23             /* a[1]<<*b[3].hi */
+	sub	x11, x11, x8            /* a[0]..*b[1]...lo..   return Halves(self.x - other.x, self.high - other.high) */
+	add	x5, x6, x5              /* a[0]<<*b[2].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	sub	x10, x10, x5            /* a[0]..<<*b[2]...hi.. return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x6, x28, x4             /* a[2]<<*b[1].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x6, x25, x6             /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	mul	x25, x14, x22           /* a2b2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x9, x9, x23, x25        /* a1b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	sub	x13, x13, x16           /* a[0]..*b[2]...lo..   return Halves(self.x - other.x, self.high - other.high) */
+	sub	x17, x17, x0            /* a[0]..<<*b[1]...hi.. */
+	madd	x9, x15, x4, x9         /* a1b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x25, x28, x22           /* a[2]<<*b[2].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x21, x19, x21           /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	sub	x12, x12, x24           /* a[0]..*b[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
+	add	x3, x3, x25             /* a[1]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	sub	x9, x21, x9             /* a[1]..*b[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
+	sub	x30, x30, x26           /* a[0]..<<*b[0]...hi.. */
+	ldr	x21, [x2]               /* b[0] */
+	add	x25, x20, x26           /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x26, x15, #5            /* a[3]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x28, x28, x23           /* a[2]<<*b[3].hi */
+	add	x8, x7, x8              /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x4, x26, x4             /* a[3]<<*b[1].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x21, x26, x21           /* a[3]<<*b[0].hi */
+	add	x4, x3, x4              /* a[1]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	add	x6, x6, x21             /* a[0]<<*b[3].hi.. */
+	ldr	x3, [sp, #120]          /* a[0]..<<*b[3]...hi.. */
+	sub	x4, x25, x4             /* a[1]..<<*b[3]...hi.. return Halves(self.x - other.x, self.high - other.high) */
+	ldp	x21, x25, [sp, #104]    /* x21=a[3]..*b[3]...lo.. x25=a[2]..<<*b[3]...hi.. */
+	add	x19, x19, x27           /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	mul	x27, x15, x22           /* a3b2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x20, x20, x30           /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	str	x12, [sp, #120]         /* spill a[0]..*b[3]...lo.. */
+	add	x12, x21, x16           /* a[3]..*b[3]...lo.. */
+	ldr	x16, [sp, #96]          /* a[3]..<<*b[3]...hi */
+	add	x0, x25, x0             /* a[2]..<<*b[3]...hi.. */
+	msub	x12, x15, x23, x12      /* a[3]..*b[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
+	sub	x3, x3, x6              /* a[0]..<<*b[3]...hi.. */
+	add	x11, x7, x11            /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	ldp	x15, x7, [x1, #32]      /* x15=a[4] x7=a[5] */
+	umulh	x30, x26, x23           /* a[3]<<*b[3].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x10, x16, x10           /* a[3]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x22, x26, x22           /* a[3]<<*b[2].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x14, x14, x23, x27      /* a2b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	ldp	x23, x26, [x2, #32]     /* x23=b[4] x26=b[5] */
+	add	x13, x21, x13           /* a[3]..*b[3]...lo.. */
+	add	x5, x16, x5             /* a[3]..<<*b[3]...hi.. */
+	ldp	x21, x16, [x2, #48]     /* x21=b[6] x16=b[7] */
+	add	x17, x25, x17           /* a[2]..<<*b[3]...hi.. */
+	add	x2, x28, x22            /* a[2]<<*b[3].hi.. */
+	sub	x14, x8, x14            /* a[2]..*b[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
+	sub	x8, x5, x30             /* a[3]..<<*b[3]...hi.. */
+	ldp	x5, x25, [x1, #48]      /* x5=a[6] x25=a[7] */
+	madd	x12, x15, x21, x12      /* a[3]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	madd	x9, x15, x23, x9        /* a[1]..*b[3]...lo.. */
+	lsl	x1, x15, #5             /* a[4]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x22, x15, x16, x24      /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	madd	x14, x15, x26, x14      /* a[2]..*b[3]...lo.. */
+	sub	x15, x0, x2             /* a[2]..<<*b[3]...hi.. return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x24, x1, x23            /* a[4]<<*b[4].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	lsl	x2, x7, #5              /* a[5]<< */
+	madd	x0, x7, x21, x22        /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	madd	x12, x7, x26, x12       /* a[3]..*b[3]...lo.. */
+	madd	x12, x5, x23, x12       /* a[3]..*b[3]...lo.. */
+	add	x4, x4, x24             /* a[1]..<<*b[3]...hi.. */
+	madd	x19, x7, x16, x19       /* a[1]..*b[3]...lo.. */
+	madd	x0, x5, x26, x0         /* a0b3.lo.. */
+	umulh	x22, x1, x21            /* a[4]<<*b[6].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x24, x2, x23            /* a[5]<<*b[4].hi */
+	umulh	x27, x1, x16            /* a[4]<<*b[7].hi */
+	add	x8, x8, x22             /* a[3]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x1, x1, x26             /* a[4]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x15, x15, x1            /* a[2]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x1, x2, x16             /* a[5]<<*b[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x22, x2, x21            /* a[5]<<*b[6].hi */
+	madd	x0, x25, x23, x0        /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x28, x5, #5             /* a[6]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	lsl	x30, x25, #5            /* a[7]<< */
+	add	x15, x15, x24           /* a[2]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	madd	x14, x7, x23, x14       /* a[2]..*b[3]...lo.. */
+	add	x7, x6, x27             /* a[0]<<*b[3].hi.. */
+	umulh	x24, x2, x26            /* a[5]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x6, x5, x21, x19        /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x8, x8, x24             /* a[3]..<<*b[3]...hi.. */
+	umulh	x2, x28, x23            /* a[6]<<*b[4].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x6, x25, x26, x6        /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	madd	x11, x5, x16, x11       /* a[2]..*b[3]...lo.. */
+	add	x7, x7, x22             /* a[0]<<*b[3].hi.. */
+	madd	x13, x25, x16, x13      /* a[3]..*b[3]...lo.. */
+	umulh	x5, x30, x23            /* a[7]<<*b[4].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x19, x30, x21           /* a[7]<<*b[6].hi */
+	add	x1, x20, x1             /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x20, x28, x26           /* a[6]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x9, x9, x4, lsl #59     /* a[1]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x8, x8, x2              /* a[3]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x2, x30, x26            /* a[7]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x22, x28, x21           /* a[6]<<*b[6].hi */
+	sub	x12, x12, x8, lsl #59   /* a[3]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	umulh	x23, x28, x16           /* a[6]<<*b[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x9, x9, x3, lsl #3      /* a[1]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x1, x1, x22             /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	add	x17, x17, x23           /* a[2]..<<*b[3]...hi.. */
+	add	x2, x1, x2              /* a[1]..<<*b[3]...hi.. */
+	ldr	x1, [sp, #120]          /* a[0]..*b[3]...lo.. */
+	sub	x14, x14, x15, lsl #59  /* a[2]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x14, x14, x4, lsl #3    /* a[2]..*b[3]...lo.. */
+	sub	x6, x6, x2, lsl #59     /* a[1]..*b[3]...lo.. */
+	add	x7, x7, x20             /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	add	x12, x12, x15, lsl #3   /* a[3]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x15, x7, x5             /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	add	x17, x17, x19           /* a[2]..<<*b[3]...hi.. */
+	sub	x7, x1, x3, lsl #59     /* a[0]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	umulh	x5, x30, x16            /* a[7]<<*b[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x10, x10, x5            /* a[3]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	sub	x16, x0, x15, lsl #59   /* a0b3.lo..            limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x8, x16, x8, lsl #3     /* a0b3.lo.. */
+	madd	x11, x25, x21, x11      /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	ldr	x16, [sp, #88]          /* out */
+	and	x5, x9, #0xffffffffffffff /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
+	add	x15, x15, x3            /* a[0]<<*b[3].hi..     high = [high[7], *high[:3], high[3] + high[7], *high[4:7]] */
+	and	x4, x14, #0xffffffffffffff /* (a[2]..*b[3]...lo..).low return columns[k].split(56)[1] */
+	and	x3, x8, #0xffffffffffffff /* (a0b3.lo..).low */
+	and	x1, x12, #0xffffffffffffff /* (a[3]..*b[3]...lo..).low */
+	add	x12, x3, x12, lsr #56   /* (a0b3.lo..).low..    limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x9, x4, x9, lsr #56     /* (a[2]..*b[3]...lo..).low.. */
+	add	x14, x1, x14, lsr #56   /* (a[3]..*b[3]...lo..).low.. */
+	sub	x11, x11, x17, lsl #59  /* a[2]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x11, x11, x2, lsl #3    /* a[2]..*b[3]...lo.. */
+	and	x4, x11, #0xffffffffffffff /* (a[2]..*b[3]...lo..).low return columns[k].split(56)[1] */
+	sub	x13, x13, x10, lsl #59  /* a[3]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x13, x13, x17, lsl #3   /* a[3]..*b[3]...lo.. */
+	stp	x14, x12, [x16, #16]    /*                      return [low(0) + high(7), *reversed(limbs)] */
+	add	x12, x6, x15, lsl #3    /* a[1]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	and	x15, x13, #0xffffffffffffff /* (a[3]..*b[3]...lo..).low return columns[k].split(56)[1] */
+	str	x9, [x16, #8]           /*                      return [low(0) + high(7), *reversed(limbs)] */
+	sub	x9, x12, #64            /* a[1]..*b[3]...lo..   limbs[4] -= 64 */
+	add	x10, x7, x10, lsl #3    /* a[0]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	and	x7, x9, #0xffffffffffffff /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
+	lsr	x17, x10, #56           /* (a[0]..*b[3]...lo..).high return columns[k].split(56)[0] */
+	add	x15, x15, x11, lsr #56  /* (a[3]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x11, x5, x17            /* (a[1]..*b[3]...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
+	and	x10, x10, #0xffffffffffffff /* (a[0]..*b[3]...lo..).low return columns[k].split(56)[0] */
+	add	x9, x4, x9, lsr #56     /* (a[2]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x12, x17, x8, lsr #56   /* (a0b3.lo..).high.. */
+	add	x10, x10, x13, lsr #56  /* (a[0]..*b[3]...lo..).low.. */
+	str	x11, [x16]              /*                      return [low(0) + high(7), *reversed(limbs)] */
+	add	x12, x7, x12            /* (a[1]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	stp	x15, x10, [x16, #48]    /*                      return [low(0) + high(7), *reversed(limbs)] */
+	stp	x12, x9, [x16, #32]
+	ldr	x30, [sp, #80]          /* restore */
+	.cfi_restore x30
 	ldp	x27, x28, [sp, #64]     /* restore */
 	.cfi_restore x27
 	.cfi_restore x28
@@ -386,10 +390,12 @@ SYMBOL(p448_8x56_mul):
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #144    /* restore */
+	ldp	x19, x20, [sp], #128    /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
+	autiasp
+	.cfi_negate_ra_state
 	ret
 	.cfi_endproc
 	SIZE(p448_8x56_mul)
@@ -402,7 +408,7 @@ SYMBOL(p448_8x56_mul):
  * in      a: limbs at most 2^57 + 1023
  * out     out: limbs at most 2^56 + 511
  * args    out in x0, a in x1
- * changes x0 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28
  * stack   96 bytes
  */
@@ -430,183 +436,182 @@ SYMBOL(p448_8x56_sqr):
 	.cfi_offset x27, -32
 	.cfi_offset x28, -24
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x16, x17, [x1, #48]     /* x16=a[6] x17=a[7] */
 	ldp	x10, x11, [x1, #32]     /* x10=a[4] x11=a[5] */
 	ldp	x14, x15, [x1, #16]     /* x14=a[2] x15=a[3] */
-	ldp	x16, x17, [x1, #48]     /* x16=a[6] x17=a[7] */
 	add	x12, x8, x10            /* a[0]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
-	add	x13, x9, x11            /* a[1].. */
-	add	x7, x14, x16            /* a[2].. */
-	add	x6, x15, x17            /* a[3].. */
 	mul	x5, x12, x12            /* a[0]..*a[0]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x4, x12, #5             /* a[0]..<< */
+	add	x6, x15, x17            /* a[3]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
+	add	x13, x9, x11            /* a[1].. */
 	lsl	x3, x12, #1             /* a[0]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	lsl	x2, x13, #5             /* a[1]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x12, x4, x12            /* a[0]..<<*a[0]...hi */
-	mul	x4, x13, x3             /* a[1]..*a[0]..<<.lo */
-	umulh	x19, x2, x3             /* a[1]..<<*a[0]..<<.hi */
-	lsl	x20, x7, #5             /* a[2]..<< */
-	umulh	x21, x20, x3            /* a[2]..<<*a[0]..<<.hi */
-	lsl	x22, x6, #5             /* a[3]..<< */
-	umulh	x2, x2, x13             /* a[1]..<<*a[1]...hi */
-	add	x2, x21, x2             /* a[2]..<<*a[0]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x21, x22, x3            /* a[3]..<<*a[0]..<<.hi return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	mov	x23, #0x7fffffffffffff80 /* 0x7fffffffffffff80 */
-	madd	x23, x6, x3, x23        /* a[3]..*a[0]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	mul	x24, x13, x13           /* a[1]..*a[1]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x3, x7, x3, x24         /* a[2]..*a[0]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x13, x13, #1            /* a[1]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	madd	x23, x7, x13, x23       /* a[3]..*a[0]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x20, x13           /* a[2]..<<*a[1]..<<.hi return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x21, x21, x24           /* a[3]..<<*a[0]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x20, x20, x7            /* a[2]..<<*a[2]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x24, x22, x13           /* a[3]..<<*a[1]..<<.hi */
-	add	x20, x24, x20           /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
-	mov	x24, #0x3fffffffffffffc0 /* 0x3fffffffffffffc0 */
-	madd	x13, x6, x13, x24       /* a[3]..*a[1]..<<.lo.. */
-	madd	x13, x7, x7, x13        /* a[3]..*a[1]..<<.lo.. */
-	lsl	x7, x7, #1              /* a[2]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x25, x22, x7            /* a[3]..<<*a[2]..<<.hi return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x7, x6, x7, x24         /* a[3]..*a[2]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x22, x22, x6            /* a[3]..<<*a[3]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x6, x6, x6, x24         /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	mul	x26, x8, x8             /* a0a0.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x7, x14, x16            /* a[2]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
+	lsl	x20, x7, #5             /* a[2]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	lsl	x2, x13, #5             /* a[1]..<< */
+	umulh	x10, x2, x13            /* a[1]..<<*a[1]...hi */
+	lsl	x4, x12, #5             /* a[0]..<< */
+	umulh	x11, x20, x7            /* a[2]..<<*a[2]...hi */
 	lsl	x27, x8, #5             /* a[0]<< */
+	umulh	x19, x2, x3             /* a[1]..<<*a[0]..<<.hi */
+	lsl	x16, x13, #1            /* a[1]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	umulh	x12, x4, x12            /* a[0]..<<*a[0]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x21, x20, x3            /* a[2]..<<*a[0]..<<.hi */
+	mov	x23, #0x7fffffffffffff80 /* 0x7fffffffffffff80 */
+	lsl	x22, x6, #5             /* a[3]..<< */
+	madd	x23, x6, x3, x23        /* a[3]..*a[0]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x17, x9, #1             /* a1x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	umulh	x24, x22, x16           /* a[3]..<<*a[1]..<<.hi return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x2, x21, x10            /* a[2]..<<*a[0]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
+	mul	x10, x13, x13           /* a[1]..*a[1]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x4, x20, x16            /* a[2]..<<*a[1]..<<.hi */
+	mov	x20, #0x3fffffffffffffc0 /* 0x3fffffffffffffc0 */
+	umulh	x21, x22, x6            /* a[3]..<<*a[3]...hi */
 	umulh	x27, x27, x8            /* a[0]<<*a[0].hi */
-	lsl	x8, x8, #1              /* a0x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	mul	x28, x9, x8             /* a1a0x2.lo            return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x17, x9, #5             /* a[1]<< */
-	umulh	x16, x17, x8            /* a[1]<<*a0x2.hi */
-	umulh	x17, x17, x9            /* a[1]<<*a[1].hi */
+	add	x11, x24, x11           /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
+	mul	x13, x13, x3            /* a[1]..*a[0]..<<.lo   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x24, x22, x3            /* a[3]..<<*a[0]..<<.hi */
+	sub	x12, x12, x27           /* a[0]..<<*a[0]...hi.. return Halves(self.x - other.x, self.high - other.high) */
+	lsl	x25, x7, #1             /* a[2]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	lsl	x26, x8, #1             /* a0x2 */
+	madd	x3, x7, x3, x10         /* a[2]..*a[0]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	madd	x23, x7, x16, x23       /* a[3]..*a[0]..<<.lo.. */
+	madd	x10, x6, x25, x20       /* a[3]..*a[2]..<<.lo.. */
 	str	x0, [sp, #80]           /* spill out */
+	add	x4, x24, x4             /* a[3]..<<*a[0]..<<.hi.. */
+	madd	x16, x6, x16, x20       /* a[3]..*a[1]..<<.lo.. */
+	lsl	x0, x9, #5              /* a[1]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	mul	x28, x9, x26            /* a1a0x2.lo */
+	madd	x16, x7, x7, x16        /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x7, x0, x26             /* a[1]<<*a0x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	mul	x24, x9, x9             /* a1a1.lo */
+	sub	x13, x13, x28           /* a[1]..*a[0]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x25, x22, x25           /* a[3]..<<*a[2]..<<.hi return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x19, x19, x7            /* a[1]..<<*a[0]..<<.hi.. return Halves(self.x - other.x, self.high - other.high) */
+	madd	x22, x15, x26, x20      /* a3a0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	add	x7, x25, x7             /* a[3]..<<*a[2]..<<.hi.. */
+	umulh	x9, x0, x9              /* a[1]<<*a[1].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	lsl	x0, x14, #5             /* a[2]<< */
-	umulh	x11, x0, x8             /* a[2]<<*a0x2.hi */
-	add	x11, x11, x17           /* a[2]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x17, x15, #5            /* a[3]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x10, x17, x8            /* a[3]<<*a0x2.hi */
-	madd	x24, x15, x8, x24       /* a3a0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	str	x22, [sp, #88]          /* spill a[3]..<<*a[3]...hi */
-	mul	x22, x9, x9             /* a1a1.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x8, x14, x8, x22        /* a2a0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x9, x9, #1              /* a1x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	madd	x22, x14, x9, x24       /* a3a0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x0, x9             /* a[2]<<*a1x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x10, x10, x24           /* a[3]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x0, x0, x14             /* a[2]<<*a[2].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	sub	x5, x5, x26             /* a[0]..*a[0]...lo..   return Halves(self.x - other.x, self.high - other.high) */
-	sub	x12, x12, x27           /* a[0]..<<*a[0]...hi.. */
-	sub	x4, x4, x28             /* a[1]..*a[0]..<<.lo.. */
-	umulh	x24, x17, x9            /* a[3]<<*a1x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x0, x24, x0             /* a[3]<<*a1x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	sub	x19, x19, x16           /* a[1]..<<*a[0]..<<.hi.. return Halves(self.x - other.x, self.high - other.high) */
-	mul	x24, x14, x14           /* a2a2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x9, x15, x9, x24        /* a3a1x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x14, x14, #1            /* a2x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	sub	x3, x3, x8              /* a[2]..*a[0]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
-	sub	x2, x2, x11             /* a[2]..<<*a[0]..<<.hi.. */
-	sub	x23, x23, x22           /* a[3]..*a[0]..<<.lo.. */
-	sub	x21, x21, x10           /* a[3]..<<*a[0]..<<.hi.. */
-	add	x24, x13, x26           /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x26, x17, x14           /* a[3]<<*a2x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x17, x17, x15           /* a[3]<<*a[3].hi */
-	sub	x9, x24, x9             /* a[3]..*a[1]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
-	add	x24, x20, x27           /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
-	sub	x0, x24, x0             /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x - other.x, self.high - other.high) */
-	add	x13, x13, x5            /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	add	x12, x20, x12           /* a[3]..<<*a[1]..<<.hi.. */
-	add	x5, x7, x28             /* a[3]..*a[2]..<<.lo.. */
-	msub	x14, x15, x14, x5       /* a[3]..*a[2]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
-	add	x7, x7, x4              /* a[3]..*a[2]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	add	x16, x25, x16           /* a[3]..<<*a[2]..<<.hi.. */
-	sub	x16, x16, x26           /* a[3]..<<*a[2]..<<.hi.. return Halves(self.x - other.x, self.high - other.high) */
-	add	x5, x25, x19            /* a[3]..<<*a[2]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
-	add	x8, x6, x8              /* a[3]..*a[3]...lo.. */
-	msub	x8, x15, x15, x8        /* a[3]..*a[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
-	add	x15, x6, x3             /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	ldr	x6, [sp, #88]           /* a[3]..<<*a[3]...hi */
-	add	x11, x6, x11            /* a[3]..<<*a[3]...hi.. */
-	sub	x11, x11, x17           /* a[3]..<<*a[3]...hi.. return Halves(self.x - other.x, self.high - other.high) */
-	add	x17, x6, x2             /* a[3]..<<*a[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	ldp	x6, x4, [x1, #32]       /* x6=a[4] x4=a[5] */
-	madd	x9, x6, x6, x9          /* a[3]..*a[1]..<<.lo.. */
-	lsl	x3, x6, #5              /* a[4]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x3, x3, x6              /* a[4]<<*a[4].hi */
-	add	x3, x0, x3              /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
-	ldp	x2, x0, [x1, #48]       /* x2=a[6] x0=a[7] */
-	lsl	x6, x6, #1              /* a4x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	madd	x14, x4, x6, x14        /* a[3]..*a[2]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	madd	x8, x2, x6, x8          /* a[3]..*a[3]...lo.. */
-	madd	x19, x0, x6, x22        /* a3a0x2.lo.. */
-	lsl	x20, x4, #5             /* a[5]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x22, x20, x6            /* a[5]<<*a4x2.hi */
-	add	x16, x16, x22           /* a[3]..<<*a[2]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x20, x20, x4            /* a[5]<<*a[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x8, x4, x4, x8          /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x22, x2, #5             /* a[6]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x4, x4, #1              /* a5x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x24, x22, x6            /* a[6]<<*a4x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x11, x11, x24           /* a[3]..<<*a[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	add	x11, x11, x20           /* a[3]..<<*a[3]...hi.. */
-	madd	x19, x2, x4, x19        /* a3a0x2.lo.. */
-	lsl	x20, x0, #5             /* a[7]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x6, x20, x6             /* a[7]<<*a4x2.hi */
-	add	x10, x10, x6            /* a[3]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x13, x0, x4, x13        /* a[3]..*a[1]..<<.lo.. */
-	madd	x13, x2, x2, x13        /* a[3]..*a[1]..<<.lo.. */
-	umulh	x6, x22, x4             /* a[6]<<*a5x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x10, x10, x6            /* a[3]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x6, x20, x4             /* a[7]<<*a5x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x12, x12, x6            /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x6, x22, x2             /* a[6]<<*a[6].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x12, x12, x6            /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x6, x2, #1              /* a6x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x4, x20, x0             /* a[7]<<*a[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x17, x17, x4            /* a[3]..<<*a[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x4, x20, x6             /* a[7]<<*a6x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x7, x0, x6, x7          /* a[3]..*a[2]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	madd	x15, x0, x0, x15        /* a[3]..*a[3]...lo.. */
-	add	x6, x10, x21            /* a[3]<<*a0x2.hi..     high = [high[7], *high[:3], high[3] + high[7], *high[4:7]] */
-	sub	x9, x9, x3, lsl #59     /* a[3]..*a[1]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	sub	x14, x14, x16, lsl #59  /* a[3]..*a[2]..<<.lo.. */
-	sub	x8, x8, x11, lsl #59    /* a[3]..*a[3]...lo.. */
-	add	x9, x9, x21, lsl #3     /* a[3]..*a[1]..<<.lo.. */
-	add	x14, x14, x3, lsl #3    /* a[3]..*a[2]..<<.lo.. */
-	add	x8, x8, x16, lsl #3     /* a[3]..*a[3]...lo.. */
-	add	x16, x5, x4             /* a[3]..<<*a[2]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
-	sub	x10, x19, x10, lsl #59  /* a3a0x2.lo..          limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	sub	x13, x13, x12, lsl #59  /* a[3]..*a[1]..<<.lo.. */
-	sub	x15, x15, x17, lsl #59  /* a[3]..*a[3]...lo.. */
-	sub	x7, x7, x16, lsl #59    /* a[3]..*a[2]..<<.lo.. */
-	sub	x5, x23, x21, lsl #59   /* a[3]..*a[0]..<<.lo.. */
-	add	x10, x10, x11, lsl #3   /* a3a0x2.lo.. */
-	add	x11, x13, x6, lsl #3    /* a[3]..*a[1]..<<.lo.. */
-	add	x13, x15, x16, lsl #3   /* a[3]..*a[3]...lo.. */
-	add	x12, x7, x12, lsl #3    /* a[3]..*a[2]..<<.lo.. */
-	add	x15, x5, x17, lsl #3    /* a[3]..*a[0]..<<.lo.. */
-	sub	x11, x11, #64           /* a[3]..*a[1]..<<.lo.. limbs[4] -= 64 */
-	and	x16, x13, #0xffffffffffffff /* (a[3]..*a[3]...lo..).low return columns[k].split(56)[1] */
-	lsr	x17, x15, #56           /* (a[3]..*a[0]..<<.lo..).high return columns[k].split(56)[0] */
-	and	x15, x15, #0xffffffffffffff /* (a[3]..*a[0]..<<.lo..).low */
-	add	x16, x16, x12, lsr #56  /* (a[3]..*a[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x12, x12, #0xffffffffffffff /* (a[3]..*a[2]..<<.lo..).low return columns[k].split(56)[1] */
-	add	x13, x15, x13, lsr #56  /* (a[3]..*a[0]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	add	x12, x12, x11, lsr #56  /* (a[3]..*a[2]..<<.lo..).low.. */
-	add	x15, x17, x10, lsr #56  /* (a3a0x2.lo..).high.. */
-	and	x11, x11, #0xffffffffffffff /* (a[3]..*a[1]..<<.lo..).low return columns[k].split(56)[1] */
-	and	x10, x10, #0xffffffffffffff /* (a3a0x2.lo..).low */
-	and	x7, x8, #0xffffffffffffff /* (a[3]..*a[3]...lo..).low */
-	and	x6, x14, #0xffffffffffffff /* (a[3]..*a[2]..<<.lo..).low */
-	and	x5, x9, #0xffffffffffffff /* (a[3]..*a[1]..<<.lo..).low */
-	add	x11, x11, x15           /* (a[3]..*a[1]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	ldr	x15, [sp, #80]          /* out */
-	add	x8, x10, x8, lsr #56    /* (a3a0x2.lo..).low.. */
-	add	x10, x7, x14, lsr #56   /* (a[3]..*a[3]...lo..).low.. */
-	add	x9, x6, x9, lsr #56     /* (a[3]..*a[2]..<<.lo..).low.. */
-	add	x14, x5, x17            /* (a[3]..*a[1]..<<.lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
-	stp	x11, x12, [x15, #32]
-	str	x16, [x15, #48]
-	stp	x14, x9, [x15]
-	stp	x10, x8, [x15, #16]
-	str	x13, [x15, #56]
+	madd	x6, x6, x6, x20         /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	madd	x20, x14, x17, x22      /* a3a0x2.lo.. */
+	madd	x22, x14, x26, x24      /* a2a0x2.lo.. */
+	lsl	x15, x15, #5            /* a[3]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x24, x0, x26            /* a[2]<<*a0x2.hi */
+	sub	x23, x23, x20           /* a[3]..*a[0]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x26, x15, x26           /* a[3]<<*a0x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x9, x24, x9             /* a[2]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x24, x0, x17            /* a[2]<<*a1x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x0, x0, x14             /* a[2]<<*a[2].hi */
+	add	x24, x26, x24           /* a[3]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x26, x15, x17           /* a[3]<<*a1x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x28, x10, x28           /* a[3]..*a[2]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	add	x27, x11, x27           /* a[3]..<<*a[1]..<<.hi.. */
+	sub	x3, x3, x22             /* a[2]..*a[0]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
+	sub	x2, x2, x9              /* a[2]..<<*a[0]..<<.hi.. */
+	sub	x4, x4, x24             /* a[3]..<<*a[0]..<<.hi.. */
+	add	x0, x26, x0             /* a[3]<<*a1x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
+	ldr	x26, [x1, #24]          /* a[3] */
+	add	x22, x6, x22            /* a[3]..*a[3]...lo.. */
+	add	x12, x11, x12           /* a[3]..<<*a[1]..<<.hi.. */
+	add	x11, x21, x9            /* a[3]..<<*a[3]...hi.. */
+	sub	x9, x27, x0             /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x - other.x, self.high - other.high) */
+	mul	x8, x8, x8              /* a0a0.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	lsl	x0, x14, #1             /* a2x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mul	x14, x14, x14           /* a2a2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x27, x16, x8            /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	madd	x14, x26, x17, x14      /* a3a1x2.lo.. */
+	add	x17, x25, x19           /* a[3]..<<*a[2]..<<.hi.. */
+	msub	x19, x26, x0, x28       /* a[3]..*a[2]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
+	sub	x5, x5, x8              /* a[0]..*a[0]...lo.. */
+	sub	x8, x27, x14            /* a[3]..*a[1]..<<.lo.. */
+	add	x10, x10, x13           /* a[3]..*a[2]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	add	x6, x6, x3              /* a[3]..*a[3]...lo.. */
+	ldp	x3, x13, [x1, #32]      /* x3=a[4] x13=a[5] */
+	umulh	x14, x15, x0            /* a[3]<<*a2x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	ldp	x0, x1, [x1, #48]       /* x0=a[6] x1=a[7] */
+	umulh	x15, x15, x26           /* a[3]<<*a[3].hi */
+	add	x16, x16, x5            /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	madd	x8, x3, x3, x8          /* a[3]..*a[1]..<<.lo.. */
+	sub	x11, x11, x15           /* a[3]..<<*a[3]...hi.. return Halves(self.x - other.x, self.high - other.high) */
+	lsl	x15, x13, #5            /* a[5]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x14, x7, x14            /* a[3]..<<*a[2]..<<.hi.. return Halves(self.x - other.x, self.high - other.high) */
+	msub	x7, x26, x26, x22       /* a[3]..*a[3]...lo.. */
+	lsl	x5, x3, #1              /* a4x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	lsl	x22, x3, #5             /* a[4]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x7, x0, x5, x7          /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x25, x13, #1            /* a5x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	madd	x20, x1, x5, x20        /* a3a0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x26, x15, x5            /* a[5]<<*a4x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x15, x15, x13           /* a[5]<<*a[5].hi */
+	add	x2, x21, x2             /* a[3]..<<*a[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	madd	x7, x13, x13, x7        /* a[3]..*a[3]...lo.. */
+	lsl	x21, x0, #5             /* a[6]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x20, x0, x25, x20       /* a3a0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	madd	x13, x13, x5, x19       /* a[3]..*a[2]..<<.lo.. */
+	add	x14, x14, x26           /* a[3]..<<*a[2]..<<.hi.. */
+	umulh	x19, x21, x5            /* a[6]<<*a4x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x6, x1, x1, x6          /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x3, x22, x3             /* a[4]<<*a[4].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x16, x1, x25, x16       /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	add	x9, x9, x3              /* a[3]..<<*a[1]..<<.hi.. */
+	add	x11, x11, x19           /* a[3]..<<*a[3]...hi.. */
+	add	x11, x11, x15           /* a[3]..<<*a[3]...hi.. */
+	lsl	x15, x1, #5             /* a[7]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x8, x8, x9, lsl #59     /* a[3]..*a[1]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	lsl	x3, x0, #1              /* a6x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	umulh	x5, x15, x5             /* a[7]<<*a4x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x19, x15, x25           /* a[7]<<*a5x2.hi */
+	umulh	x22, x15, x3            /* a[7]<<*a6x2.hi */
+	sub	x7, x7, x11, lsl #59    /* a[3]..*a[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	umulh	x25, x21, x25           /* a[6]<<*a5x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x13, x13, x14, lsl #59  /* a[3]..*a[2]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x5, x24, x5             /* a[3]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
+	add	x9, x13, x9, lsl #3     /* a[3]..*a[2]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	ldr	x13, [sp, #80]          /* out */
+	umulh	x15, x15, x1            /* a[7]<<*a[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x10, x1, x3, x10        /* a[3]..*a[2]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	add	x8, x8, x4, lsl #3      /* a[3]..*a[1]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x14, x7, x14, lsl #3    /* a[3]..*a[3]...lo.. */
+	add	x7, x5, x25             /* a[3]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
+	add	x5, x17, x22            /* a[3]..<<*a[2]..<<.hi.. */
+	add	x15, x2, x15            /* a[3]..<<*a[3]...hi.. */
+	madd	x16, x0, x0, x16        /* a[3]..*a[1]..<<.lo.. */
+	sub	x17, x20, x7, lsl #59   /* a3a0x2.lo..          limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	umulh	x3, x21, x0             /* a[6]<<*a[6].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x12, x12, x19           /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
+	add	x12, x12, x3            /* a[3]..<<*a[1]..<<.hi.. */
+	and	x3, x9, #0xffffffffffffff /* (a[3]..*a[2]..<<.lo..).low return columns[k].split(56)[1] */
+	add	x7, x7, x4              /* a[3]<<*a0x2.hi..     high = [high[7], *high[:3], high[3] + high[7], *high[4:7]] */
+	add	x11, x17, x11, lsl #3   /* a3a0x2.lo..          limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	sub	x10, x10, x5, lsl #59   /* a[3]..*a[2]..<<.lo.. */
+	sub	x17, x23, x4, lsl #59   /* a[3]..*a[0]..<<.lo.. */
+	add	x17, x17, x15, lsl #3   /* a[3]..*a[0]..<<.lo.. */
+	sub	x16, x16, x12, lsl #59  /* a[3]..*a[1]..<<.lo.. */
+	and	x4, x14, #0xffffffffffffff /* (a[3]..*a[3]...lo..).low return columns[k].split(56)[1] */
+	and	x2, x11, #0xffffffffffffff /* (a3a0x2.lo..).low */
+	add	x9, x4, x9, lsr #56     /* (a[3]..*a[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x12, x10, x12, lsl #3   /* a[3]..*a[2]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	and	x10, x17, #0xffffffffffffff /* (a[3]..*a[0]..<<.lo..).low return columns[k].split(56)[0] */
+	add	x16, x16, x7, lsl #3    /* a[3]..*a[1]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	sub	x16, x16, #64           /* a[3]..*a[1]..<<.lo.. limbs[4] -= 64 */
+	and	x4, x12, #0xffffffffffffff /* (a[3]..*a[2]..<<.lo..).low return columns[k].split(56)[1] */
+	add	x7, x3, x8, lsr #56     /* (a[3]..*a[2]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	sub	x15, x6, x15, lsl #59   /* a[3]..*a[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x15, x15, x5, lsl #3    /* a[3]..*a[3]...lo.. */
+	lsr	x6, x17, #56            /* (a[3]..*a[0]..<<.lo..).high return columns[k].split(56)[0] */
+	and	x17, x15, #0xffffffffffffff /* (a[3]..*a[3]...lo..).low return columns[k].split(56)[1] */
+	and	x8, x8, #0xffffffffffffff /* (a[3]..*a[1]..<<.lo..).low */
+	add	x8, x8, x6              /* (a[3]..*a[1]..<<.lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
+	add	x14, x2, x14, lsr #56   /* (a3a0x2.lo..).low..  limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x5, x4, x16, lsr #56    /* (a[3]..*a[2]..<<.lo..).low.. */
+	add	x10, x10, x15, lsr #56  /* (a[3]..*a[0]..<<.lo..).low.. */
+	add	x11, x6, x11, lsr #56   /* (a3a0x2.lo..).high.. */
+	and	x15, x16, #0xffffffffffffff /* (a[3]..*a[1]..<<.lo..).low return columns[k].split(56)[1] */
+	add	x11, x15, x11           /* (a[3]..*a[1]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	stp	x9, x14, [x13, #16]     /*                      return [low(0) + high(7), *reversed(limbs)] */
+	add	x12, x17, x12, lsr #56  /* (a[3]..*a[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	str	x7, [x13, #8]           /*                      return [low(0) + high(7), *reversed(limbs)] */
+	str	x8, [x13]
+	stp	x11, x5, [x13, #32]
+	stp	x12, x10, [x13, #48]
 	ldp	x27, x28, [sp, #64]     /* restore */
 	.cfi_restore x27
 	.cfi_restore x28
@@ -2120,7 +2125,7 @@ SYMBOL(p448_8x56_absolute):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20
- * stack   432 bytes, with what it calls
+ * stack   416 bytes, with what it calls
  */
 	.globl	SYMBOL(p448_8x56_invert)
 	HIDDEN(p448_8x56_invert)
@@ -2267,7 +2272,7 @@ SYMBOL(p448_8x56_invert):
  * args    out in x0, u in x1, v in x2
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20 x21 x22
- * stack   576 bytes, with what it calls
+ * stack   560 bytes, with what it calls
  */
 	.globl	SYMBOL(p448_8x56_sqrt_ratio)
 	HIDDEN(p448_8x56_sqrt_ratio)
@@ -2467,7 +2472,7 @@ SYMBOL(p448_8x56_sqrt_ratio):
  * stack, z3 on the stack
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20 x21 x22 x23 x24 x25 x26
- * stack   608 bytes, with what it calls
+ * stack   592 bytes, with what it calls
  */
 	.globl	SYMBOL(p448_8x56_ladder_step)
 	HIDDEN(p448_8x56_ladder_step)

@@ -191,101 +191,101 @@ SYMBOL(secp256k1_4x64_mul):
 SYMBOL(secp256k1_4x64_mul_loose):
 	.cfi_startproc
 	bti	c
-	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
+	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
-	mul	x12, x8, x10            /* a[0]*b[0].lo         low, high = (a * b).split(256) */
+	mul	x14, x8, x11            /* a[0]*b[1].lo         low, high = (a * b).split(256) */
 	umulh	x13, x8, x10            /* a[0]*b[0].hi */
-	mul	x14, x8, x11            /* a[0]*b[1].lo */
-	umulh	x15, x8, x11            /* a[0]*b[1].hi */
 	mul	x7, x8, x16             /* a[0]*b[2].lo */
-	umulh	x6, x8, x16             /* a[0]*b[2].hi */
-	mul	x5, x8, x17             /* a[0]*b[3].lo */
-	umulh	x8, x8, x17             /* a[0]*b[3].hi */
-	mul	x4, x9, x10             /* a[1]*b[0].lo */
-	umulh	x3, x9, x10             /* a[1]*b[0].hi */
 	adds	x13, x14, x13           /* a[0]*b[1].lo.. */
-	mul	x14, x9, x11            /* a[1]*b[1].lo */
+	umulh	x15, x8, x11            /* a[0]*b[1].hi */
+	mul	x5, x8, x17             /* a[0]*b[3].lo */
+	umulh	x6, x8, x16             /* a[0]*b[2].hi */
+	movz	x12, #977
 	adcs	x15, x7, x15            /* a[0]*b[2].lo.. */
-	umulh	x7, x9, x11             /* a[1]*b[1].hi */
+	mul	x14, x9, x11            /* a[1]*b[1].lo */
+	umulh	x7, x8, x17             /* a[0]*b[3].hi */
 	adcs	x6, x5, x6              /* a[0]*b[3].lo.. */
+	mul	x4, x9, x10             /* a[1]*b[0].lo */
 	mul	x5, x9, x16             /* a[1]*b[2].lo */
-	adc	x8, x8, xzr             /* a[0]*b[3].hi.. */
+	adc	x7, x7, xzr             /* a[0]*b[3].hi.. */
 	adds	x13, x13, x4            /* a[0]*b[1].lo.. */
-	umulh	x4, x9, x16             /* a[1]*b[2].hi */
+	ldp	x4, x2, [x1, #16]       /* x4=a[2] x2=a[3] */
 	adcs	x14, x15, x14           /* a[0]*b[2].lo.. */
-	mul	x15, x9, x17            /* a[1]*b[3].lo */
+	umulh	x15, x9, x17            /* a[1]*b[3].hi */
+	mul	x3, x9, x17             /* a[1]*b[3].lo */
+	umulh	x1, x9, x10             /* a[1]*b[0].hi */
 	adcs	x6, x6, x5              /* a[0]*b[3].lo.. */
-	ldp	x5, x2, [x1, #16]       /* x5=a[2] x2=a[3] */
-	umulh	x9, x9, x17             /* a[1]*b[3].hi */
-	mul	x1, x5, x10             /* a[2]*b[0].lo */
-	adcs	x8, x8, x15             /* a[0]*b[3].hi.. */
-	adc	x9, x9, xzr             /* a[1]*b[3].hi.. */
-	adds	x14, x14, x3            /* a[0]*b[2].lo.. */
-	umulh	x15, x5, x10            /* a[2]*b[0].hi */
-	adcs	x7, x6, x7              /* a[0]*b[3].lo.. */
-	mul	x6, x5, x11             /* a[2]*b[1].lo */
-	adcs	x8, x8, x4              /* a[0]*b[3].hi.. */
-	umulh	x4, x5, x11             /* a[2]*b[1].hi */
-	adc	x9, x9, xzr             /* a[1]*b[3].hi.. */
+	umulh	x5, x9, x16             /* a[1]*b[2].hi */
+	adcs	x7, x7, x3              /* a[0]*b[3].hi.. */
+	umulh	x9, x9, x11             /* a[1]*b[1].hi */
+	mul	x3, x4, x17             /* a[2]*b[3].lo */
+	adc	x15, x15, xzr           /* a[1]*b[3].hi.. */
 	adds	x14, x14, x1            /* a[0]*b[2].lo.. */
-	mul	x3, x5, x16             /* a[2]*b[2].lo */
-	adcs	x7, x7, x6              /* a[0]*b[3].lo.. */
-	umulh	x6, x5, x16             /* a[2]*b[2].hi */
-	adcs	x8, x8, x3              /* a[0]*b[3].hi.. */
-	mul	x3, x5, x17             /* a[2]*b[3].lo */
-	adcs	x9, x9, x3              /* a[1]*b[3].hi.. */
-	umulh	x5, x5, x17             /* a[2]*b[3].hi */
-	mul	x3, x2, x10             /* a[3]*b[0].lo */
-	adc	x5, x5, xzr             /* a[2]*b[3].hi.. */
-	adds	x15, x7, x15            /* a[0]*b[3].lo.. */
-	adcs	x8, x8, x4              /* a[0]*b[3].hi.. */
-	umulh	x10, x2, x10            /* a[3]*b[0].hi */
-	mul	x7, x2, x11             /* a[3]*b[1].lo */
-	adcs	x9, x9, x6              /* a[1]*b[3].hi.. */
-	umulh	x11, x2, x11            /* a[3]*b[1].hi */
-	mul	x6, x2, x16             /* a[3]*b[2].lo */
-	adc	x5, x5, xzr             /* a[2]*b[3].hi.. */
-	adds	x15, x15, x3            /* a[0]*b[3].lo.. */
-	umulh	x16, x2, x16            /* a[3]*b[2].hi */
+	movk	x12, #1, lsl #32        /* 0x1000003d1 */
+	adcs	x9, x6, x9              /* a[0]*b[3].lo.. */
+	mul	x6, x4, x16             /* a[2]*b[2].lo */
+	mul	x1, x4, x10             /* a[2]*b[0].lo */
+	adcs	x7, x7, x5              /* a[0]*b[3].hi.. */
+	umulh	x5, x4, x10             /* a[2]*b[0].hi */
+	adc	x15, x15, xzr           /* a[1]*b[3].hi.. */
+	adds	x14, x14, x1            /* a[0]*b[2].lo.. */
+	mul	x1, x4, x11             /* a[2]*b[1].lo */
+	adcs	x9, x9, x1              /* a[0]*b[3].lo.. */
+	umulh	x1, x4, x17             /* a[2]*b[3].hi */
+	adcs	x7, x7, x6              /* a[0]*b[3].hi.. */
+	umulh	x6, x4, x11             /* a[2]*b[1].hi */
+	adcs	x15, x15, x3            /* a[1]*b[3].hi.. */
+	umulh	x4, x4, x16             /* a[2]*b[2].hi */
+	mul	x8, x8, x10             /* a[0]*b[0].lo */
+	umulh	x3, x2, x10             /* a[3]*b[0].hi */
+	adc	x1, x1, xzr             /* a[2]*b[3].hi.. */
+	adds	x9, x9, x5              /* a[0]*b[3].lo.. */
+	adcs	x7, x7, x6              /* a[0]*b[3].hi.. */
+	mul	x10, x2, x10            /* a[3]*b[0].lo */
+	adcs	x15, x15, x4            /* a[1]*b[3].hi.. */
+	mul	x6, x2, x11             /* a[3]*b[1].lo */
 	mul	x4, x2, x17             /* a[3]*b[3].lo */
+	adc	x5, x1, xzr             /* a[2]*b[3].hi.. */
+	adds	x9, x9, x10             /* a[0]*b[3].lo.. */
+	mul	x10, x2, x16            /* a[3]*b[2].lo */
+	umulh	x11, x2, x11            /* a[3]*b[1].hi */
+	adcs	x7, x7, x6              /* a[0]*b[3].hi.. */
+	adcs	x10, x15, x10           /* a[1]*b[3].hi.. */
+	adcs	x15, x5, x4             /* a[2]*b[3].hi.. */
 	umulh	x17, x2, x17            /* a[3]*b[3].hi */
-	adcs	x8, x8, x7              /* a[0]*b[3].hi.. */
-	adcs	x9, x9, x6              /* a[1]*b[3].hi.. */
-	adcs	x7, x5, x4              /* a[2]*b[3].hi.. */
 	adc	x17, x17, xzr           /* a[3]*b[3].hi.. */
-	adds	x8, x8, x10             /* a[0]*b[3].hi.. */
-	adcs	x9, x9, x11             /* a[1]*b[3].hi.. */
-	movz	x10, #977
-	movk	x10, #1, lsl #32        /* 0x1000003d1 */
-	mul	x11, x8, x10            /* a[0]*b[3].hi...lo    return finish(low + EXCESS * high) */
-	umulh	x8, x8, x10             /* a[0]*b[3].hi...hi */
-	adcs	x16, x7, x16            /* a[2]*b[3].hi..       low, high = (a * b).split(256) */
-	mul	x7, x9, x10             /* a[1]*b[3].hi...lo    return finish(low + EXCESS * high) */
-	umulh	x9, x9, x10             /* a[1]*b[3].hi...hi */
-	adc	x17, x17, xzr           /* a[3]*b[3].hi..       low, high = (a * b).split(256) */
-	mul	x6, x16, x10            /* a[2]*b[3].hi...lo    return finish(low + EXCESS * high) */
-	umulh	x16, x16, x10           /* a[2]*b[3].hi...hi */
-	mul	x5, x17, x10            /* a[3]*b[3].hi...lo */
-	umulh	x17, x17, x10           /* a[3]*b[3].hi...hi */
-	adds	x11, x12, x11           /* a[0]*b[0].lo.. */
-	adcs	x12, x13, x7            /* a[0]*b[1].lo.. */
+	adds	x7, x7, x3              /* a[0]*b[3].hi.. */
+	umulh	x16, x2, x16            /* a[3]*b[2].hi */
+	mul	x6, x7, x12             /* a[0]*b[3].hi...lo    return finish(low + EXCESS * high) */
+	adcs	x10, x10, x11           /* a[1]*b[3].hi..       low, high = (a * b).split(256) */
+	adcs	x16, x15, x16           /* a[2]*b[3].hi.. */
+	adc	x17, x17, xzr           /* a[3]*b[3].hi.. */
+	adds	x11, x8, x6             /* a[0]*b[0].lo..       return finish(low + EXCESS * high) */
+	mul	x8, x10, x12            /* a[1]*b[3].hi...lo */
+	adcs	x8, x13, x8             /* a[0]*b[1].lo.. */
+	mul	x5, x17, x12            /* a[3]*b[3].hi...lo */
+	mul	x6, x16, x12            /* a[2]*b[3].hi...lo */
 	adcs	x13, x14, x6            /* a[0]*b[2].lo.. */
-	adcs	x14, x15, x5            /* a[0]*b[3].lo.. */
+	umulh	x10, x10, x12           /* a[1]*b[3].hi...hi */
+	umulh	x14, x7, x12            /* a[0]*b[3].hi...hi */
+	umulh	x17, x17, x12           /* a[3]*b[3].hi...hi */
+	adcs	x9, x9, x5              /* a[0]*b[3].lo.. */
 	adc	x15, x17, xzr           /* a[3]*b[3].hi...hi.. */
-	adds	x8, x12, x8             /* a[0]*b[1].lo.. */
-	adcs	x9, x13, x9             /* a[0]*b[2].lo.. */
-	adcs	x12, x14, x16           /* a[0]*b[3].lo.. */
+	adds	x8, x8, x14             /* a[0]*b[1].lo.. */
+	umulh	x16, x16, x12           /* a[2]*b[3].hi...hi */
+	adcs	x10, x13, x10           /* a[0]*b[2].lo.. */
+	adcs	x9, x9, x16             /* a[0]*b[3].lo.. */
 	adc	x13, x15, xzr           /* a[3]*b[3].hi...hi.. */
-	mul	x14, x13, x10           /* .lo                  low, carry = (low + EXCESS * q).split(128) */
-	umulh	x13, x13, x10           /* .hi */
+	mul	x14, x13, x12           /* .lo                  low, carry = (low + EXCESS * q).split(128) */
+	umulh	x13, x13, x12           /* .hi */
 	adds	x11, x11, x14           /* a[0]*b[0].lo.. */
 	adcs	x8, x8, x13             /* a[0]*b[1].lo.. */
-	adcs	x9, x9, xzr             /* a[0]*b[2].lo..       high, carry = (high + carry).split(128) */
-	adcs	x12, x12, xzr           /* a[0]*b[3].lo.. */
-	csel	x10, x10, xzr, cs       /* %v99                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
-	stp	x9, x12, [x0, #16]
-	adds	x9, x11, x10            /* a[0]*b[0].lo.. */
+	adcs	x10, x10, xzr           /* a[0]*b[2].lo..       high, carry = (high + carry).split(128) */
+	adcs	x9, x9, xzr             /* a[0]*b[3].lo.. */
+	csel	x12, x12, xzr, cs       /* %v99                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
+	stp	x10, x9, [x0, #16]
+	adds	x9, x11, x12            /* a[0]*b[0].lo.. */
 	adc	x8, x8, xzr             /* a[0]*b[1].lo.. */
 	stp	x9, x8, [x0]
 	ret
@@ -400,7 +400,7 @@ SYMBOL(secp256k1_4x64_sqr):
  * in      a: limbs below 2^64
  * out     out: limbs below 2^64
  * args    out in x0, a in x1
- * changes x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * changes x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   nothing
  * stack   0 bytes
  */
@@ -413,78 +413,78 @@ SYMBOL(secp256k1_4x64_sqr_loose):
 	bti	c
 	ldp	x9, x8, [x1]            /* x9=a[0] x8=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	mul	x12, x8, x10            /* a[1]*a[2].lo         low, high = (a * b).split(256) */
-	umulh	x13, x8, x10            /* a[1]*a[2].hi */
-	mul	x14, x9, x10            /* a[0]*a[2].lo */
-	umulh	x15, x9, x10            /* a[0]*a[2].hi */
+	umulh	x15, x9, x10            /* a[0]*a[2].hi         low, high = (a * b).split(256) */
+	mul	x12, x8, x10            /* a[1]*a[2].lo */
+	movz	x13, #977
+	umulh	x14, x8, x10            /* a[1]*a[2].hi */
+	adds	x12, x12, x15           /* a[1]*a[2].lo.. */
 	mul	x16, x8, x11            /* a[1]*a[3].lo */
 	umulh	x17, x8, x11            /* a[1]*a[3].hi */
-	mul	x7, x9, x8              /* a[0]*a[1].lo */
 	umulh	x6, x9, x8              /* a[0]*a[1].hi */
+	adcs	x14, x14, x16           /* a[1]*a[2].hi.. */
+	mul	x15, x9, x10            /* a[0]*a[2].lo */
+	mul	x7, x9, x8              /* a[0]*a[1].lo */
 	mul	x5, x9, x11             /* a[0]*a[3].lo */
-	umulh	x4, x9, x11             /* a[0]*a[3].hi */
-	adds	x12, x12, x15           /* a[1]*a[2].lo.. */
-	mul	x15, x10, x11           /* a[2]*a[3].lo */
-	adcs	x13, x13, x16           /* a[1]*a[2].hi.. */
-	umulh	x16, x10, x11           /* a[2]*a[3].hi */
 	adc	x17, x17, xzr           /* a[1]*a[3].hi.. */
-	adds	x14, x14, x6            /* a[0]*a[2].lo.. */
+	adds	x15, x15, x6            /* a[0]*a[2].lo.. */
+	umulh	x16, x9, x9             /* a[0]*a[0].hi */
 	adcs	x12, x12, x5            /* a[1]*a[2].lo.. */
-	adcs	x13, x13, x4            /* a[1]*a[2].hi.. */
-	adcs	x15, x17, x15           /* a[1]*a[3].hi.. */
-	adc	x16, x16, xzr           /* a[2]*a[3].hi.. */
-	adds	x17, x7, x7             /* a[0]*a[1].lo.. */
-	mul	x7, x9, x9              /* a[0]*a[0].lo */
-	adcs	x14, x14, x14           /* a[0]*a[2].lo.. */
-	umulh	x9, x9, x9              /* a[0]*a[0].hi */
-	adcs	x12, x12, x12           /* a[1]*a[2].lo.. */
-	mul	x6, x8, x8              /* a[1]*a[1].lo */
-	adcs	x13, x13, x13           /* a[1]*a[2].hi.. */
-	umulh	x8, x8, x8              /* a[1]*a[1].hi */
-	adcs	x15, x15, x15           /* a[1]*a[3].hi.. */
-	mul	x5, x10, x10            /* a[2]*a[2].lo */
-	adcs	x16, x16, x16           /* a[2]*a[3].hi.. */
-	umulh	x10, x10, x10           /* a[2]*a[2].hi */
-	cset	x4, cs                  /* %v33 */
-	mul	x3, x11, x11            /* a[3]*a[3].lo */
-	adds	x9, x17, x9             /* a[0]*a[1].lo.. */
-	umulh	x11, x11, x11           /* a[3]*a[3].hi */
-	adcs	x14, x14, x6            /* a[0]*a[2].lo.. */
-	adcs	x8, x12, x8             /* a[1]*a[2].lo.. */
-	adcs	x12, x13, x5            /* a[1]*a[2].hi.. */
-	adcs	x10, x15, x10           /* a[1]*a[3].hi.. */
-	movz	x13, #977
 	movk	x13, #1, lsl #32        /* 0x1000003d1 */
-	mul	x15, x12, x13           /* a[1]*a[2].hi...lo    return finish(low + EXCESS * high) */
-	umulh	x12, x12, x13           /* a[1]*a[2].hi...hi */
-	adcs	x16, x16, x3            /* a[2]*a[3].hi..       low, high = (a * b).split(256) */
-	mul	x17, x10, x13           /* a[1]*a[3].hi...lo    return finish(low + EXCESS * high) */
-	umulh	x10, x10, x13           /* a[1]*a[3].hi...hi */
-	adc	x11, x4, x11            /* a[3]*a[3].hi..       low, high = (a * b).split(256) */
-	mul	x6, x16, x13            /* a[2]*a[3].hi...lo    return finish(low + EXCESS * high) */
-	umulh	x16, x16, x13           /* a[2]*a[3].hi...hi */
-	mul	x5, x11, x13            /* a[3]*a[3].hi...lo */
-	umulh	x11, x11, x13           /* a[3]*a[3].hi...hi */
-	adds	x15, x7, x15            /* a[0]*a[0].lo.. */
-	adcs	x9, x9, x17             /* a[0]*a[1].lo.. */
-	adcs	x14, x14, x6            /* a[0]*a[2].lo.. */
+	umulh	x4, x9, x11             /* a[0]*a[3].hi */
+	adcs	x14, x14, x4            /* a[1]*a[2].hi.. */
+	mul	x6, x10, x11            /* a[2]*a[3].lo */
+	adcs	x17, x17, x6            /* a[1]*a[3].hi.. */
+	umulh	x6, x10, x11            /* a[2]*a[3].hi */
+	adc	x6, x6, xzr             /* a[2]*a[3].hi.. */
+	adds	x7, x7, x7              /* a[0]*a[1].lo.. */
+	mul	x5, x8, x8              /* a[1]*a[1].lo */
+	adcs	x15, x15, x15           /* a[0]*a[2].lo.. */
+	adcs	x12, x12, x12           /* a[1]*a[2].lo.. */
+	umulh	x4, x11, x11            /* a[3]*a[3].hi */
+	umulh	x8, x8, x8              /* a[1]*a[1].hi */
+	mul	x3, x11, x11            /* a[3]*a[3].lo */
+	adcs	x11, x14, x14           /* a[1]*a[2].hi.. */
+	adcs	x14, x17, x17           /* a[1]*a[3].hi.. */
+	adcs	x17, x6, x6             /* a[2]*a[3].hi.. */
+	mul	x9, x9, x9              /* a[0]*a[0].lo */
+	mul	x6, x10, x10            /* a[2]*a[2].lo */
+	cset	x2, cs                  /* %v33 */
+	adds	x16, x7, x16            /* a[0]*a[1].lo.. */
+	adcs	x15, x15, x5            /* a[0]*a[2].lo.. */
+	umulh	x10, x10, x10           /* a[2]*a[2].hi */
+	adcs	x8, x12, x8             /* a[1]*a[2].lo.. */
+	adcs	x12, x11, x6            /* a[1]*a[2].hi.. */
+	mul	x11, x12, x13           /* a[1]*a[2].hi...lo    return finish(low + EXCESS * high) */
+	adcs	x10, x14, x10           /* a[1]*a[3].hi..       low, high = (a * b).split(256) */
+	mul	x14, x10, x13           /* a[1]*a[3].hi...lo    return finish(low + EXCESS * high) */
+	adcs	x17, x17, x3            /* a[2]*a[3].hi..       low, high = (a * b).split(256) */
+	adc	x7, x2, x4              /* a[3]*a[3].hi.. */
+	adds	x9, x9, x11             /* a[0]*a[0].lo..       return finish(low + EXCESS * high) */
+	adcs	x11, x16, x14           /* a[0]*a[1].lo.. */
+	mul	x5, x7, x13             /* a[3]*a[3].hi...lo */
+	mul	x6, x17, x13            /* a[2]*a[3].hi...lo */
+	adcs	x14, x15, x6            /* a[0]*a[2].lo.. */
 	adcs	x8, x8, x5              /* a[1]*a[2].lo.. */
-	adc	x11, x11, xzr           /* a[3]*a[3].hi...hi.. */
-	adds	x9, x9, x12             /* a[0]*a[1].lo.. */
+	umulh	x12, x12, x13           /* a[1]*a[2].hi...hi */
+	umulh	x15, x7, x13            /* a[3]*a[3].hi...hi */
+	adc	x15, x15, xzr           /* a[3]*a[3].hi...hi.. */
+	adds	x11, x11, x12           /* a[0]*a[1].lo.. */
+	umulh	x10, x10, x13           /* a[1]*a[3].hi...hi */
 	adcs	x10, x14, x10           /* a[0]*a[2].lo.. */
+	umulh	x16, x17, x13           /* a[2]*a[3].hi...hi */
 	adcs	x8, x8, x16             /* a[1]*a[2].lo.. */
-	adc	x11, x11, xzr           /* a[3]*a[3].hi...hi.. */
-	mul	x12, x11, x13           /* .lo                  low, carry = (low + EXCESS * q).split(128) */
-	umulh	x11, x11, x13           /* .hi */
-	adds	x12, x15, x12           /* a[0]*a[0].lo.. */
-	adcs	x9, x9, x11             /* a[0]*a[1].lo.. */
+	adc	x12, x15, xzr           /* a[3]*a[3].hi...hi.. */
+	mul	x14, x12, x13           /* .lo                  low, carry = (low + EXCESS * q).split(128) */
+	adds	x9, x9, x14             /* a[0]*a[0].lo.. */
+	umulh	x12, x12, x13           /* .hi */
+	adcs	x11, x11, x12           /* a[0]*a[1].lo.. */
 	adcs	x10, x10, xzr           /* a[0]*a[2].lo..       high, carry = (high + carry).split(128) */
 	adcs	x8, x8, xzr             /* a[1]*a[2].lo.. */
-	csel	x11, x13, xzr, cs       /* %v73                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
+	csel	x12, x13, xzr, cs       /* %v73                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
+	adds	x9, x9, x12             /* a[0]*a[0].lo.. */
+	adc	x11, x11, xzr           /* a[0]*a[1].lo.. */
 	stp	x10, x8, [x0, #16]
-	adds	x8, x12, x11            /* a[0]*a[0].lo.. */
-	adc	x9, x9, xzr             /* a[0]*a[1].lo.. */
-	stp	x8, x9, [x0]
+	stp	x9, x11, [x0]
 	ret
 	.cfi_endproc
 	SIZE(secp256k1_4x64_sqr_loose)
