@@ -55,7 +55,7 @@
  * args    out in rdi, a in rsi, b in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   80 bytes
+ * stack   72 bytes
  * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(curve25519_4x64_mul)
@@ -83,91 +83,90 @@ SYMBOL(curve25519_4x64_mul):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	subq	$32, %rsp               /* slots */
-	.cfi_def_cfa_offset 88
+	subq	$24, %rsp               /* slots */
+	.cfi_def_cfa_offset 80
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo return fold(a.value * b.value) */
+	mulxq	24(%rax), %r12, %rbp    /* rbp=a[0]*b[3].hi r12=a[0]*b[3].lo return fold(a.value * b.value) */
+	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo */
 	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo */
-	mulxq	24(%rax), %r12, %rbp    /* rbp=a[0]*b[3].hi r12=a[0]*b[3].lo */
 	mulxq	16(%rax), %rbx, %rcx    /* rcx=a[0]*b[2].hi rbx=a[0]*b[2].lo */
-	movq	8(%rsi), %rdx           /* a[1] */
 	movq	%r11, (%rsp)            /* spill a[0]*b[0].lo */
+	movq	8(%rsi), %rdx           /* a[1] */
 	addq	%r10, %r8               /* a[0]*b[1].lo.. */
 	adcq	%r9, %rbx               /* a[0]*b[2].lo.. */
 	adcq	%rcx, %r12              /* a[0]*b[3].lo.. */
-	adcq	$0, %rbp                /* a[0]*b[3].hi.. */
-	mulxq	(%rax), %r13, %r10      /* r10=a[1]*b[0].hi r13=a[1]*b[0].lo */
-	mulxq	16(%rax), %r9, %r11     /* r11=a[1]*b[2].hi r9=a[1]*b[2].lo */
-	xorl	%ecx, %ecx              /* 0 */
-	adcxq	%r13, %r8               /* a[0]*b[1].lo.. */
-	mulxq	8(%rax), %r15, %r14     /* r14=a[1]*b[1].hi r15=a[1]*b[1].lo */
-	adcxq	%r15, %rbx              /* a[0]*b[2].lo.. */
-	movq	%r11, 16(%rsp)          /* spill a[1]*b[2].hi */
-	adoxq	%r10, %rbx              /* a[0]*b[2].lo.. */
-	adcxq	%r9, %r12               /* a[0]*b[3].lo.. */
-	adoxq	%r14, %r12              /* a[0]*b[3].lo.. */
-	mulxq	24(%rax), %r11, %r10    /* r10=a[1]*b[3].hi r11=a[1]*b[3].lo */
-	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	8(%rax), %r13, %r9      /* r9=a[2]*b[1].hi r13=a[2]*b[1].lo */
 	movq	%rdi, 8(%rsp)           /* spill out */
-	adcxq	%r11, %rbp              /* a[0]*b[3].hi.. */
-	adoxq	16(%rsp), %rbp          /* a[0]*b[3].hi.. */
-	movq	%r8, 24(%rsp)           /* spill a[0]*b[1].lo.. */
-	movq	%r10, %r10              /* a[1]*b[3].hi */
-	adcxq	%rcx, %r10              /* a[1]*b[3].hi.. */
-	adoxq	%rcx, %r10              /* a[1]*b[3].hi.. */
-	mulxq	16(%rax), %r14, %r11    /* r11=a[2]*b[2].hi r14=a[2]*b[2].lo */
-	xorl	%r8d, %r8d              /* 0 */
-	mulxq	(%rax), %rdi, %rcx      /* rcx=a[2]*b[0].hi rdi=a[2]*b[0].lo */
-	adcxq	%rdi, %rbx              /* a[0]*b[2].lo.. */
+	adcq	$0, %rbp                /* a[0]*b[3].hi.. */
+	xorl	%ecx, %ecx              /* 0 */
+	mulxq	8(%rax), %r15, %r14     /* r14=a[1]*b[1].hi r15=a[1]*b[1].lo */
+	mulxq	(%rax), %r13, %r10      /* r10=a[1]*b[0].hi r13=a[1]*b[0].lo */
+	adcxq	%r13, %r8               /* a[0]*b[1].lo.. */
+	adcxq	%r15, %rbx              /* a[0]*b[2].lo.. */
+	mulxq	16(%rax), %rdi, %r11    /* r11=a[1]*b[2].hi rdi=a[1]*b[2].lo */
+	adcxq	%rdi, %r12              /* a[0]*b[3].lo.. */
+	adoxq	%r10, %rbx              /* a[0]*b[2].lo.. */
+	mulxq	24(%rax), %r10, %r9     /* r9=a[1]*b[3].hi r10=a[1]*b[3].lo */
+	movq	16(%rsi), %rdx          /* a[2] */
+	mulxq	8(%rax), %r13, %rdi     /* rdi=a[2]*b[1].hi r13=a[2]*b[1].lo */
+	adoxq	%r14, %r12              /* a[0]*b[3].lo.. */
+	movq	%r10, %r10              /* a[1]*b[3].lo */
+	adcxq	%r10, %rbp              /* a[0]*b[3].hi.. */
+	adoxq	%r11, %rbp              /* a[0]*b[3].hi.. */
+	adcxq	%rcx, %r9               /* a[1]*b[3].hi.. */
+	mulxq	(%rax), %r10, %r15      /* r15=a[2]*b[0].hi r10=a[2]*b[0].lo */
+	adoxq	%rcx, %r9               /* a[1]*b[3].hi.. */
+	xorl	%r11d, %r11d            /* 0 */
+	adcxq	%r10, %rbx              /* a[0]*b[2].lo.. */
+	mulxq	16(%rax), %r14, %r10    /* r10=a[2]*b[2].hi r14=a[2]*b[2].lo */
+	mulxq	24(%rax), %rdx, %rcx    /* rcx=a[2]*b[3].hi rdx=a[2]*b[3].lo */
 	adcxq	%r13, %r12              /* a[0]*b[3].lo.. */
 	adcxq	%r14, %rbp              /* a[0]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r15    /* r15=a[2]*b[3].hi rdx=a[2]*b[3].lo */
-	adcxq	%rdx, %r10              /* a[1]*b[3].hi.. */
-	adoxq	%rcx, %r12              /* a[0]*b[3].lo.. */
+	adoxq	%r15, %r12              /* a[0]*b[3].lo.. */
+	adcxq	%rdx, %r9               /* a[1]*b[3].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	adcxq	%r8, %r15               /* a[2]*b[3].hi.. */
-	adoxq	%r9, %rbp               /* a[0]*b[3].hi.. */
-	mulxq	8(%rax), %rdi, %rsi     /* rsi=a[3]*b[1].hi rdi=a[3]*b[1].lo */
-	adoxq	%r11, %r10              /* a[1]*b[3].hi.. */
-	adoxq	%r8, %r15               /* a[2]*b[3].hi.. */
-	mulxq	(%rax), %r8, %r11       /* r11=a[3]*b[0].hi r8=a[3]*b[0].lo */
-	xorl	%r9d, %r9d              /* 0 */
 	mulxq	16(%rax), %r14, %r13    /* r13=a[3]*b[2].hi r14=a[3]*b[2].lo */
-	adcxq	%r8, %r12               /* a[0]*b[3].lo.. */
+	adoxq	%rdi, %rbp              /* a[0]*b[3].hi.. */
+	adcxq	%r11, %rcx              /* a[2]*b[3].hi.. */
+	adoxq	%r10, %r9               /* a[1]*b[3].hi.. */
+	adoxq	%r11, %rcx              /* a[2]*b[3].hi.. */
+	mulxq	(%rax), %r11, %r10      /* r10=a[3]*b[0].hi r11=a[3]*b[0].lo */
+	mulxq	8(%rax), %rdi, %rsi     /* rsi=a[3]*b[1].hi rdi=a[3]*b[1].lo */
+	xorl	%r15d, %r15d            /* 0 */
+	mulxq	24(%rax), %rdx, %rax    /* rax=a[3]*b[3].hi rdx=a[3]*b[3].lo */
+	adcxq	%r11, %r12              /* a[0]*b[3].lo.. */
 	adcxq	%rdi, %rbp              /* a[0]*b[3].hi.. */
-	adoxq	%r11, %rbp              /* a[0]*b[3].hi.. */
-	adcxq	%r14, %r10              /* a[1]*b[3].hi.. */
-	adoxq	%rsi, %r10              /* a[1]*b[3].hi.. */
-	mulxq	24(%rax), %r8, %rax     /* rax=a[3]*b[3].hi r8=a[3]*b[3].lo */
+	adoxq	%r10, %rbp              /* a[0]*b[3].hi.. */
+	adcxq	%r14, %r9               /* a[1]*b[3].hi.. */
+	adoxq	%rsi, %r9               /* a[1]*b[3].hi.. */
+	adcxq	%rdx, %rcx              /* a[2]*b[3].hi.. */
 	movl	$38, %edx               /* 0x26 */
-	adcxq	%r8, %r15               /* a[2]*b[3].hi.. */
-	adoxq	%r13, %r15              /* a[2]*b[3].hi.. */
-	mulxq	%r15, %rsi, %r11        /* r11=38*a[2]*b[3].hi...hi rsi=38*a[2]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcxq	%r9, %rax               /* a[3]*b[3].hi..       return fold(a.value * b.value) */
-	adoxq	%r9, %rax               /* a[3]*b[3].hi.. */
-	mulxq	%rax, %rax, %r9         /* r9=38*a[3]*b[3].hi...hi rax=38*a[3]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	mulxq	%rbp, %rcx, %r8         /* r8=38*a[0]*b[3].hi...hi rcx=38*a[0]*b[3].hi...lo */
-	addq	(%rsp), %rcx            /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
-	mulxq	%r10, %rdx, %r10        /* r10=38*a[1]*b[3].hi...hi rdx=38*a[1]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcq	24(%rsp), %rdx          /* a[0]*b[1].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
-	adcq	%rsi, %rbx              /* a[0]*b[2].lo.. */
-	adcq	%rax, %r12              /* a[0]*b[3].lo.. */
-	adcq	$0, %r9                 /* 38*a[3]*b[3].hi...hi.. */
-	shldq	$1, %r12, %r9           /* (a[0]*b[3].lo..).high */
+	mulxq	%r9, %rsi, %r9          /* r9=38*a[1]*b[3].hi...hi rsi=38*a[1]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	adcxq	%r15, %rax              /* a[3]*b[3].hi..       return fold(a.value * b.value) */
+	adoxq	%r13, %rcx              /* a[2]*b[3].hi.. */
+	adoxq	%r15, %rax              /* a[3]*b[3].hi.. */
+	mulxq	%rbp, %r11, %r10        /* r10=38*a[0]*b[3].hi...hi r11=38*a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	addq	(%rsp), %r11            /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	movq	%r8, 16(%rsp)           /* spill a[0]*b[1].lo.. */
+	adcq	16(%rsp), %rsi          /* a[0]*b[1].lo.. */
+	mulxq	%rax, %r8, %rax         /* rax=38*a[3]*b[3].hi...hi r8=38*a[3]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%rcx, %rdx, %rcx        /* rcx=38*a[2]*b[3].hi...hi rdx=38*a[2]*b[3].hi...lo */
+	adcq	%rdx, %rbx              /* a[0]*b[2].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	adcq	%r8, %r12               /* a[0]*b[3].lo.. */
+	adcq	$0, %rax                /* 38*a[3]*b[3].hi...hi.. */
+	shldq	$1, %r12, %rax          /* (a[0]*b[3].lo..).high */
 	btrq	$63, %r12               /* (a[0]*b[3].lo..).low */
-	movq	8(%rsp), %rax           /* out */
-	imulq	$19, %r9, %r9           /* %v93                 return rest + (19 * q + late) */
-	addq	%r9, %rcx               /* a[0]*b[0].lo.. */
-	adcq	%r8, %rdx               /* a[0]*b[1].lo.. */
-	movq	%rdx, 8(%rax)           /*                      def mul(a: loose, b: loose) -> loose: */
-	movq	%rcx, (%rax)
-	adcq	%r10, %rbx              /* a[0]*b[2].lo..       return rest + (19 * q + late) */
-	movq	%rbx, 16(%rax)          /*                      def mul(a: loose, b: loose) -> loose: */
-	adcq	%r11, %r12              /* (a[0]*b[3].lo..).low.. return rest + (19 * q + late) */
-	movq	%r12, 24(%rax)          /*                      def mul(a: loose, b: loose) -> loose: */
-	addq	$32, %rsp
+	movq	8(%rsp), %r8            /* out */
+	imulq	$19, %rax, %rax         /* %v93                 return rest + (19 * q + late) */
+	addq	%rax, %r11              /* a[0]*b[0].lo.. */
+	movq	%r11, (%r8)             /*                      def mul(a: loose, b: loose) -> loose: */
+	adcq	%r10, %rsi              /* a[0]*b[1].lo..       return rest + (19 * q + late) */
+	adcq	%r9, %rbx               /* a[0]*b[2].lo.. */
+	movq	%rsi, 8(%r8)            /*                      def mul(a: loose, b: loose) -> loose: */
+	adcq	%rcx, %r12              /* (a[0]*b[3].lo..).low.. return rest + (19 * q + late) */
+	movq	%r12, 24(%r8)           /*                      def mul(a: loose, b: loose) -> loose: */
+	movq	%rbx, 16(%r8)
+	addq	$24, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -367,8 +366,8 @@ SYMBOL(curve25519_4x64_sqr):
 	.cfi_def_cfa_offset 48
 	.cfi_offset %r14, -48
 	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	8(%rsi), %r10, %rax     /* rax=a[1]*a[2].hi r10=a[1]*a[2].lo return fold(a.value * a.value) */
-	mulxq	(%rsi), %r9, %r11       /* r11=a[0]*a[2].hi r9=a[0]*a[2].lo */
+	mulxq	(%rsi), %r9, %r11       /* r11=a[0]*a[2].hi r9=a[0]*a[2].lo return fold(a.value * a.value) */
+	mulxq	8(%rsi), %r10, %rax     /* rax=a[1]*a[2].hi r10=a[1]*a[2].lo */
 	movq	8(%rsi), %rdx           /* a[1] */
 	mulxq	(%rsi), %rbx, %r8       /* r8=a[0]*a[1].hi rbx=a[0]*a[1].lo */
 	mulxq	24(%rsi), %rbp, %rcx    /* rcx=a[1]*a[3].hi rbp=a[1]*a[3].lo */
@@ -377,57 +376,60 @@ SYMBOL(curve25519_4x64_sqr):
 	addq	%r11, %r10              /* a[1]*a[2].lo.. */
 	adcq	%rbp, %rax              /* a[1]*a[2].hi.. */
 	adcq	$0, %rcx                /* a[1]*a[3].hi.. */
-	mulxq	16(%rsi), %rbp, %r11    /* r11=a[2]*a[3].hi rbp=a[2]*a[3].lo */
 	addq	%r8, %r9                /* a[0]*a[2].lo.. */
 	adcq	%r13, %r10              /* a[1]*a[2].lo.. */
+	movq	$0, %r11                /* start */
+	mulxq	16(%rsi), %r13, %r8     /* r8=a[2]*a[3].hi r13=a[2]*a[3].lo */
 	adcq	%r12, %rax              /* a[1]*a[2].hi.. */
+	adcq	%r13, %rcx              /* a[1]*a[3].hi.. */
+	adcq	$0, %r8                 /* a[2]*a[3].hi.. */
 	movq	(%rsi), %rdx            /* a[0] */
-	adcq	%rbp, %rcx              /* a[1]*a[3].hi.. */
-	adcq	$0, %r11                /* a[2]*a[3].hi.. */
-	mulxq	%rdx, %rbp, %r8         /* r8=a[0]*a[0].hi rbp=a[0]*a[0].lo */
-	movq	$0, %r12                /* start */
-	movq	8(%rsi), %rdx           /* a[1] */
+	mulxq	%rdx, %r12, %rbp        /* rbp=a[0]*a[0].hi r12=a[0]*a[0].lo */
 	addq	%rbx, %rbx              /* a[0]*a[1].lo.. */
 	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
 	adcq	%r10, %r10              /* a[1]*a[2].lo.. */
+	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%rax, %rax              /* a[1]*a[2].hi.. */
-	adcq	%rcx, %rcx              /* a[1]*a[3].hi.. */
-	adcq	%r11, %r11              /* a[2]*a[3].hi.. */
-	adcq	$0, %r12                /* %v33 */
 	mulxq	%rdx, %r14, %r13        /* r13=a[1]*a[1].hi r14=a[1]*a[1].lo */
+	adcq	%rcx, %rcx              /* a[1]*a[3].hi.. */
+	adcq	%r8, %r8                /* a[2]*a[3].hi.. */
+	adcq	$0, %r11                /* %v33 */
 	movq	16(%rsi), %rdx          /* a[2] */
-	addq	%r8, %rbx               /* a[0]*a[1].lo.. */
+	addq	%rbp, %rbx              /* a[0]*a[1].lo.. */
+	mulxq	%rdx, %rbp, %rdx        /* rdx=a[2]*a[2].hi rbp=a[2]*a[2].lo */
 	adcq	%r14, %r9               /* a[0]*a[2].lo.. */
-	mulxq	%rdx, %r8, %rdx         /* rdx=a[2]*a[2].hi r8=a[2]*a[2].lo */
 	adcq	%r13, %r10              /* a[1]*a[2].lo.. */
-	movq	%r8, %r13               /* a[2]*a[2].lo */
+	movq	%rbp, %r13              /* a[2]*a[2].lo */
 	adcq	%r13, %rax              /* a[1]*a[2].hi.. */
 	adcq	%rdx, %rcx              /* a[1]*a[3].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	mulxq	%rdx, %r8, %r14         /* r14=a[3]*a[3].hi r8=a[3]*a[3].lo */
+	mulxq	%rdx, %rdx, %r14        /* r14=a[3]*a[3].hi rdx=a[3]*a[3].lo */
+	adcq	%rdx, %r8               /* a[2]*a[3].hi.. */
+	adcq	%r14, %r11              /* a[3]*a[3].hi.. */
 	movl	$38, %edx               /* 0x26 */
-	adcq	%r8, %r11               /* a[2]*a[3].hi.. */
-	mulxq	%rcx, %rsi, %r8         /* r8=38*a[1]*a[3].hi...hi rsi=38*a[1]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcq	%r14, %r12              /* a[3]*a[3].hi..       return fold(a.value * a.value) */
-	mulxq	%rax, %rcx, %rax        /* rax=38*a[1]*a[2].hi...hi rcx=38*a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	mulxq	%r11, %r13, %r11        /* r11=38*a[2]*a[3].hi...hi r13=38*a[2]*a[3].hi...lo */
-	addq	%rcx, %rbp              /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
-	adcq	%rsi, %rbx              /* a[0]*a[1].lo.. */
+	mulxq	%rax, %rsi, %rax        /* rax=38*a[1]*a[2].hi...hi rsi=38*a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%rcx, %rbp, %rcx        /* rcx=38*a[1]*a[3].hi...hi rbp=38*a[1]*a[3].hi...lo */
+	mulxq	%r8, %r13, %r8          /* r8=38*a[2]*a[3].hi...hi r13=38*a[2]*a[3].hi...lo */
+	addq	%rsi, %r12              /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	adcq	%rbp, %rbx              /* a[0]*a[1].lo.. */
+	movl	$63, %esi               /* 0x3f */
 	adcq	%r13, %r9               /* a[0]*a[2].lo.. */
-	mulxq	%r12, %rdx, %rcx        /* rcx=38*a[3]*a[3].hi...hi rdx=38*a[3]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%r11, %rdx, %r11        /* r11=38*a[3]*a[3].hi...hi rdx=38*a[3]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
 	adcq	%rdx, %r10              /* a[1]*a[2].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
-	adcq	$0, %rcx                /* 38*a[3]*a[3].hi...hi.. */
-	shldq	$1, %r10, %rcx          /* (a[1]*a[2].lo..).high */
+	adcq	$0, %r11                /* 38*a[3]*a[3].hi...hi.. */
+	shrxq	%rsi, %r10, %rdx        /* %v65 */
+	shlq	$1, %r11                /* %v64 */
 	btrq	$63, %r10               /* (a[1]*a[2].lo..).low */
-	imulq	$19, %rcx, %rcx         /* %v65                 return rest + (19 * q + late) */
-	addq	%rcx, %rbp              /* a[0]*a[0].lo.. */
-	movq	%rbp, (%rdi)            /*                      def sqr(a: loose) -> loose: */
+	orq	%rdx, %r11              /* (a[1]*a[2].lo..).high */
+	imulq	$19, %r11, %r11         /* %v68                 return rest + (19 * q + late) */
+	addq	%r11, %r12              /* a[0]*a[0].lo.. */
+	movq	%r12, (%rdi)            /*                      def sqr(a: loose) -> loose: */
 	adcq	%rax, %rbx              /* a[0]*a[1].lo..       return rest + (19 * q + late) */
 	movq	%rbx, 8(%rdi)           /*                      def sqr(a: loose) -> loose: */
-	adcq	%r8, %r9                /* a[0]*a[2].lo..       return rest + (19 * q + late) */
-	adcq	%r11, %r10              /* (a[1]*a[2].lo..).low.. */
+	adcq	%rcx, %r9               /* a[0]*a[2].lo..       return rest + (19 * q + late) */
 	movq	%r9, 16(%rdi)           /*                      def sqr(a: loose) -> loose: */
-	movq	%r10, 24(%rdi)
+	adcq	%r8, %r10               /* (a[1]*a[2].lo..).low.. return rest + (19 * q + late) */
+	movq	%r10, 24(%rdi)          /*                      def sqr(a: loose) -> loose: */
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
 	.cfi_restore %r14
@@ -615,86 +617,90 @@ SYMBOL(curve25519_4x64_square_n):
 	.cfi_offset %r15, -56
 	subq	$16, %rsp               /* slots */
 	.cfi_def_cfa_offset 72
+	testq	%rdx, %rdx
 	movq	8(%rsi), %r10           /* a[1] */
-	movq	24(%rsi), %r9           /* a[3] */
+	movq	16(%rsi), %r11          /* a[2] */
 	movq	(%rsi), %rax            /* a[0] */
 	movq	%rdi, (%rsp)            /* spill out */
-	testq	%rdx, %rdx
-	movq	16(%rsi), %r11          /* a[2] */
+	movq	24(%rsi), %r9           /* a[3] */
 	jz	LOCAL(square_n_none)
-	movq	%r10, %r12              /* s1 */
+	movq	%r11, %rdi              /* s2 */
 	movq	%rdx, 8(%rsp)           /* keep n */
 LOCAL(square_n_loop3):
-	movq	%r12, %rdx              /* s1 */
-	mulxq	%r9, %rbx, %rdi         /* rdi=s1*s3.hi rbx=s1*s3.lo return fold(a.value * a.value) */
-	mulxq	%rax, %rbp, %rcx        /* rcx=s0*s1.hi rbp=s0*s1.lo */
-	movq	%r11, %rdx              /* s2 */
-	mulxq	%r12, %r8, %r10         /* r10=s1*s2.hi r8=s1*s2.lo */
-	mulxq	%rax, %r13, %rsi        /* rsi=s0*s2.hi r13=s0*s2.lo */
+	movq	%rdi, %rdx              /* s2 */
+	mulxq	%rax, %rsi, %rcx        /* rcx=s0*s2.hi rsi=s0*s2.lo return fold(a.value * a.value) */
+	mulxq	%r10, %r8, %r11         /* r11=s1*s2.hi r8=s1*s2.lo */
+	movq	%r10, %rdx              /* s1 */
+	mulxq	%r9, %r12, %rbp         /* rbp=s1*s3.hi r12=s1*s3.lo */
+	addq	%rcx, %r8               /* s1*s2.lo.. */
+	adcq	%r12, %r11              /* s1*s2.hi.. */
+	movq	$0, %rbx                /* start */
+	mulxq	%rax, %r13, %rcx        /* rcx=s0*s1.hi r13=s0*s1.lo */
+	movq	%r10, %rdx              /* s1 */
+	mulxq	%r10, %r12, %r10        /* r10=s1*s1.hi r12=s1*s1.lo */
 	movq	%r9, %rdx               /* s3 */
-	mulxq	%r11, %r15, %r14        /* r14=s2*s3.hi r15=s2*s3.lo */
-	addq	%rsi, %r8               /* s1*s2.lo.. */
-	adcq	%rbx, %r10              /* s1*s2.hi.. */
-	adcq	$0, %rdi                /* s1*s3.hi.. */
-	mulxq	%rax, %rdx, %rbx        /* rbx=s0*s3.hi rdx=s0*s3.lo */
-	addq	%rcx, %r13              /* s0*s2.lo.. */
-	adcq	%rdx, %r8               /* s1*s2.lo.. */
-	adcq	%rbx, %r10              /* s1*s2.hi.. */
-	adcq	%r15, %rdi              /* s1*s3.hi.. */
-	movq	%rax, %rdx              /* s0 */
-	mulxq	%rax, %rbx, %rax        /* rax=s0*s0.hi rbx=s0*s0.lo */
-	movq	%r12, %rdx              /* s1 */
-	movq	$0, %rcx                /* start */
-	adcq	$0, %r14                /* s2*s3.hi.. */
-	addq	%rbp, %rbp              /* s0*s1.lo.. */
-	adcq	%r13, %r13              /* s0*s2.lo.. */
+	mulxq	%rax, %r14, %r9         /* r9=s0*s3.hi r14=s0*s3.lo */
+	adcq	$0, %rbp                /* s1*s3.hi.. */
+	addq	%rcx, %rsi              /* s0*s2.lo.. */
+	adcq	%r14, %r8               /* s1*s2.lo.. */
+	movq	%rdx, %rcx              /* s3 */
+	mulxq	%rdi, %rdx, %r15        /* r15=s2*s3.hi rdx=s2*s3.lo */
+	adcq	%r9, %r11               /* s1*s2.hi.. */
+	adcq	%rdx, %rbp              /* s1*s3.hi.. */
+	adcq	$0, %r15                /* s2*s3.hi.. */
+	addq	%r13, %r13              /* s0*s1.lo.. */
+	adcq	%rsi, %rsi              /* s0*s2.lo.. */
 	adcq	%r8, %r8                /* s1*s2.lo.. */
-	adcq	%r10, %r10              /* s1*s2.hi.. */
-	adcq	%rdi, %rdi              /* s1*s3.hi.. */
-	adcq	%r14, %r14              /* s2*s3.hi.. */
-	adcq	$0, %rcx                /* %v38 */
-	addq	%rax, %rbp              /* s0*s1.lo.. */
-	mulxq	%r12, %rdx, %r12        /* r12=s1*s1.hi rdx=s1*s1.lo */
-	adcq	%rdx, %r13              /* s0*s2.lo.. */
-	adcq	%r12, %r8               /* s1*s2.lo.. */
-	movq	%r11, %rdx              /* s2 */
-	mulxq	%r11, %r11, %rax        /* rax=s2*s2.hi r11=s2*s2.lo */
-	adcq	%r11, %r10              /* s1*s2.hi.. */
-	adcq	%rax, %rdi              /* s1*s3.hi.. */
-	movq	%r9, %rdx               /* s3 */
-	mulxq	%r9, %rdx, %r9          /* r9=s3*s3.hi rdx=s3*s3.lo */
-	adcq	%rdx, %r14              /* s2*s3.hi.. */
+	movq	%rdi, %rdx              /* s2 */
+	adcq	%r11, %r11              /* s1*s2.hi.. */
+	mulxq	%rdi, %r9, %rdi         /* rdi=s2*s2.hi r9=s2*s2.lo */
+	movq	%rax, %rdx              /* s0 */
+	adcq	%rbp, %rbp              /* s1*s3.hi.. */
+	adcq	%r15, %r15              /* s2*s3.hi.. */
+	adcq	$0, %rbx                /* %v38 */
+	mulxq	%rax, %r14, %rax        /* rax=s0*s0.hi r14=s0*s0.lo */
+	addq	%rax, %r13              /* s0*s1.lo.. */
+	adcq	%r12, %rsi              /* s0*s2.lo.. */
+	movq	%rcx, %rdx              /* s3 */
+	mulxq	%rcx, %rcx, %rax        /* rax=s3*s3.hi rcx=s3*s3.lo */
+	adcq	%r10, %r8               /* s1*s2.lo.. */
+	adcq	%r9, %r11               /* s1*s2.hi.. */
 	movl	$38, %edx               /* 0x26 */
-	adcq	%r9, %rcx               /* s3*s3.hi.. */
-	mulxq	%rcx, %rax, %r12        /* r12=38*s3*s3.hi...hi rax=38*s3*s3.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	mulxq	%rdi, %rdi, %r11        /* r11=38*s1*s3.hi...hi rdi=38*s1*s3.hi...lo */
-	mulxq	%r10, %r9, %r10         /* r10=38*s1*s2.hi...hi r9=38*s1*s2.hi...lo */
-	addq	%r9, %rbx               /* s0*s0.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
-	adcq	%rdi, %rbp              /* s0*s1.lo.. */
-	mulxq	%r14, %rcx, %r9         /* r9=38*s2*s3.hi...hi rcx=38*s2*s3.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcq	%rcx, %r13              /* s0*s2.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
-	adcq	%rax, %r8               /* s1*s2.lo.. */
-	adcq	$0, %r12                /* 38*s3*s3.hi...hi.. */
-	shldq	$1, %r8, %r12           /* (s1*s2.lo..).high */
+	adcq	%rdi, %rbp              /* s1*s3.hi.. */
+	adcq	%rcx, %r15              /* s2*s3.hi.. */
+	adcq	%rax, %rbx              /* s3*s3.hi.. */
+	mulxq	%rbx, %r9, %rbx         /* rbx=38*s3*s3.hi...hi r9=38*s3*s3.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%r15, %rdi, %rax        /* rax=38*s2*s3.hi...hi rdi=38*s2*s3.hi...lo */
+	mulxq	%rbp, %rbp, %rcx        /* rcx=38*s1*s3.hi...hi rbp=38*s1*s3.hi...lo */
+	mulxq	%r11, %r11, %r10        /* r10=38*s1*s2.hi...hi r11=38*s1*s2.hi...lo */
+	addq	%r11, %r14              /* s0*s0.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
+	adcq	%rbp, %r13              /* s0*s1.lo.. */
+	movl	$63, %r11d              /* 0x3f */
+	adcq	%rsi, %rdi              /* s0*s2.lo.. */
+	adcq	%r9, %r8                /* s1*s2.lo.. */
+	adcq	$0, %rbx                /* 38*s3*s3.hi...hi.. */
+	shlq	$1, %rbx                /* %v69 */
+	shrxq	%r11, %r8, %r9          /* %v70 */
 	btrq	$63, %r8                /* (s1*s2.lo..).low */
-	imulq	$19, %r12, %rax         /* %v70                 return rest + (19 * q + late) */
-	addq	%rax, %rbx              /* s0*s0.lo.. */
-	movq	%rbx, %rax              /* s0*s0.lo.. */
-	adcq	%r10, %rbp              /* s0*s1.lo.. */
-	adcq	%r13, %r11              /* s0*s2.lo.. */
-	adcq	%r8, %r9                /* (s1*s2.lo..).low.. */
+	orq	%r9, %rbx               /* (s1*s2.lo..).high */
+	imulq	$19, %rbx, %r9          /* %v73                 return rest + (19 * q + late) */
+	addq	%r9, %r14               /* s0*s0.lo.. */
+	adcq	%r13, %r10              /* s0*s1.lo.. */
+	adcq	%rcx, %rdi              /* s0*s2.lo.. */
+	adcq	%rax, %r8               /* (s1*s2.lo..).low.. */
+	movq	%r8, %r9                /* (s1*s2.lo..).low.. */
 	decq	8(%rsp)
-	movq	%rbp, %r12              /* s0*s1.lo.. */
+	movq	%r14, %rax              /* s0*s0.lo.. */
 	jnz	LOCAL(square_n_loop3)
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
-	movq	%r10, %r12              /* a[1] */
+	movq	%r11, %rdi              /* a[2] */
 LOCAL(square_n_join2):
-	movq	(%rsp), %r10            /* out */
-	movq	%r11, 16(%r10)          /*                      return repeat(n, sqr, a) */
-	movq	%rax, (%r10)
-	movq	%r9, 24(%r10)
-	movq	%r12, 8(%r10)
+	movq	(%rsp), %r11            /* out */
+	movq	%r9, 24(%r11)           /*                      return repeat(n, sqr, a) */
+	movq	%rax, (%r11)
+	movq	%rdi, 16(%r11)
+	movq	%r10, 8(%r11)
 	addq	$16, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -1485,7 +1491,7 @@ SYMBOL(curve25519_4x64_either):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp
- * stack   216 bytes, with what it calls
+ * stack   200 bytes, with what it calls
  */
 	.globl	SYMBOL(curve25519_4x64_invert)
 	HIDDEN(curve25519_4x64_invert)
@@ -1613,7 +1619,7 @@ SYMBOL(curve25519_4x64_invert):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp
- * stack   216 bytes, with what it calls
+ * stack   200 bytes, with what it calls
  */
 	.globl	SYMBOL(curve25519_4x64_pow22523)
 	HIDDEN(curve25519_4x64_pow22523)
@@ -1743,7 +1749,7 @@ SYMBOL(curve25519_4x64_pow22523):
  * args    out in rdi, u in rsi, v in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   424 bytes, with what it calls
+ * stack   408 bytes, with what it calls
  */
 	.globl	SYMBOL(curve25519_4x64_sqrt_ratio)
 	HIDDEN(curve25519_4x64_sqrt_ratio)
@@ -1906,7 +1912,7 @@ SYMBOL(curve25519_4x64_sqrt_ratio):
  * stack, x3 on the stack, z3 on the stack
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   344 bytes, with what it calls
+ * stack   328 bytes, with what it calls
  */
 	.globl	SYMBOL(curve25519_4x64_ladder_step)
 	HIDDEN(curve25519_4x64_ladder_step)
