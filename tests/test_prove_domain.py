@@ -10,7 +10,8 @@ import pytest
 from asmgen.polynomial import Interval, Poly
 from asmgen.prove import leaves
 from asmgen.prove.cells import Fact
-from asmgen.prove.domain import CaseSpace, Polynomials
+from asmgen.prove.domain import Polynomials
+from asmgen.prove.space import CaseSpace
 from asmgen.targets import amd64_meaning, arm64_meaning
 from asmgen.targets.arm64_meaning import just
 from asmgen.targets.row import Integers, Meaning

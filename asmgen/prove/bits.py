@@ -9,10 +9,10 @@ from asmgen.bounds import Interval, Poly
 from asmgen.contracts import Element
 from asmgen.polynomial import below
 from asmgen.prove.cells import Form
-from asmgen.prove.domain import Undefined
 from asmgen.prove.entry import Entry
 from asmgen.prove.goal import Open, at_most, balanced, congruent
 from asmgen.prove.residues import EvenOf, NotPolynomial, Parity, Wanted, ZeroTest
+from asmgen.prove.space import Undefined
 
 #: Orders of words that are tried.
 ORDERS = 720

@@ -12,9 +12,9 @@ from typing import Any
 
 from asmgen.contracts import Contract
 from asmgen.prove.decode import Decoded
-from asmgen.prove.domain import Rejected, Undefined
 from asmgen.prove.entry import cells
 from asmgen.prove.routine import Described
+from asmgen.prove.space import Rejected, Undefined
 from asmgen.prove.state import CODE, STACK, STACK_POINTERS, State
 from asmgen.targets.conventions import Convention
 from emulate.aliasing import modes, pointers, size

@@ -10,7 +10,8 @@ from asmgen.bounds import Interval, Poly, Space
 from asmgen.contracts import Bytes, Contract, Element, Parameter, Signature, Table
 from asmgen.polynomial import ZERO, below
 from asmgen.prove.cells import Fact, Form
-from asmgen.prove.domain import CaseSpace, Polynomials, Rejected, Undefined
+from asmgen.prove.domain import Polynomials
+from asmgen.prove.space import CaseSpace, Rejected, Undefined
 from asmgen.prove.state import CODE, STACK, STACK_POINTERS, Region, State
 from asmgen.targets.conventions import Convention
 from emulate.aliasing import Mode, pointers, size

@@ -15,10 +15,10 @@ from asmgen.bounds import Interval, Poly
 from asmgen.contracts import Element
 from asmgen.polynomial import below
 from asmgen.prove.cells import Fact, Form
-from asmgen.prove.domain import Undefined
 from asmgen.prove.entry import Entry, element
 from asmgen.prove.flow import uses
 from asmgen.prove.run import Path, Runner, Stuck
+from asmgen.prove.space import Undefined
 from asmgen.targets.row import Memory, Role
 
 ROUNDS = 12

@@ -17,7 +17,6 @@ from asmgen.prove.answers import NotProved, Place, Proved, place_of
 from asmgen.prove.attempt import Attempt
 from asmgen.prove.cells import Form
 from asmgen.prove.decode import Unknown, decode
-from asmgen.prove.domain import Rejected
 from asmgen.prove.entry import Entry, enter
 from asmgen.prove.flow import Flow
 from asmgen.prove.goal import Open
@@ -26,6 +25,7 @@ from asmgen.prove.programs import Composition
 from asmgen.prove.residues import Context, EvenOf, NeedsCase, NotPolynomial, Symbolic, Wanted, results
 from asmgen.prove.routine import Routine
 from asmgen.prove.run import OutOfTime, Path, Runner, Stuck
+from asmgen.prove.space import Rejected
 from asmgen.prove.taint import leaks
 from emulate.aliasing import Mode, modes
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from asmgen.bounds import Interval, Poly
-from asmgen.prove.domain import Rejected
+from asmgen.prove.space import Rejected
 
 
 class NeedsCase(Exception):

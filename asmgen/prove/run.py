@@ -16,9 +16,9 @@ from asmgen.prove import leaves
 from asmgen.prove.calls import LINK, Called, enact, enter_local, leave
 from asmgen.prove.cells import Form
 from asmgen.prove.decode import Decoded, Program
-from asmgen.prove.domain import Rejected, Undefined
 from asmgen.prove.entry import Entry
 from asmgen.prove.flow import Flow
+from asmgen.prove.space import Rejected, Undefined
 
 #: Instructions that one path may have.
 LIMIT = 200_000

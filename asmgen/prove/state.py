@@ -7,7 +7,7 @@ from typing import Any
 
 from asmgen.prove.decode import Decoded
 from asmgen.prove.decode_amd64 import RIP
-from asmgen.prove.domain import Rejected, Undefined
+from asmgen.prove.space import Rejected, Undefined
 from asmgen.targets.row import Memory as Address
 from asmgen.targets.row import Operand, Register, Role, Slot
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from asmgen.prove.calls import enact, enter_local, leave
 from asmgen.prove.decode import Decoded
-from asmgen.prove.domain import Rejected, Undefined
 from asmgen.prove.entry import Entry
 from asmgen.prove.flow import Flow
+from asmgen.prove.space import Rejected, Undefined
 from asmgen.prove.state import CODE, State
 
 #: Mnemonics whose time depends on their operands on some core; none of them has a row, so none can be followed.
