@@ -165,286 +165,306 @@ SYMBOL(p448_8x56_mul):
 	.cfi_def_cfa_offset 224
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	(%rax), %r11, %r10      /* r10=a0b0.hi r11=a0b0.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	mulxq	8(%rax), %r8, %r9       /* r9=a0b1.hi r8=a0b1.lo */
-	mulxq	16(%rax), %rbx, %rcx    /* rcx=a0b2.hi rbx=a0b2.lo */
+	mulxq	16(%rax), %rbx, %rcx    /* rcx=a0b2.hi rbx=a0b2.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	mulxq	24(%rax), %r12, %rbp    /* rbp=a0b3.hi r12=a0b3.lo */
+	mulxq	8(%rax), %r8, %r9       /* r9=a0b1.hi r8=a0b1.lo */
+	mulxq	(%rax), %r11, %r10      /* r10=a0b0.hi r11=a0b0.lo */
 	addq	32(%rsi), %rdx          /* a[0]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
 	movq	%rdx, %r13              /* a[0].. */
 	movq	8(%rsi), %rdx           /* a[1] */
 	mulxq	(%rax), %r15, %r14      /* r14=a1b0.hi r15=a1b0.lo columns[i + j] += times(a[i], b[j]) */
-	addq	%r15, %r8               /* a0b1.lo.. */
 	movq	%rdi, (%rsp)            /* spill out */
-	mulxq	8(%rax), %rdi, %r15     /* r15=a1b1.hi rdi=a1b1.lo */
+	addq	%r15, %r8               /* a0b1.lo.. */
+	movq	%r11, 16(%rsp)          /* spill a0b0.lo */
+	movq	%r8, 56(%rsp)           /* spill a0b1.lo.. */
 	adcq	%r14, %r9               /* a0b1.hi.. */
-	addq	%rdi, %rbx              /* a0b2.lo.. */
-	mulxq	16(%rax), %r14, %rdi    /* rdi=a1b2.hi r14=a1b2.lo */
-	adcq	%r15, %rcx              /* a0b2.hi.. */
-	addq	%r14, %r12              /* a0b3.lo.. */
-	mulxq	24(%rax), %r15, %r14    /* r14=a1b3.hi r15=a1b3.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	adcq	%rdi, %rbp              /* a0b3.hi..            columns[i + j] += times(a[i], b[j]) */
+	movq	%r13, 24(%rsp)          /* spill a[0].. */
+	mulxq	8(%rax), %r11, %rdi     /* rdi=a1b1.hi r11=a1b1.lo */
+	addq	%r11, %rbx              /* a0b2.lo.. */
+	mulxq	24(%rax), %r14, %r11    /* r11=a1b3.hi r14=a1b3.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	adcq	%rdi, %rcx              /* a0b2.hi..            columns[i + j] += times(a[i], b[j]) */
+	mulxq	16(%rax), %r13, %r8     /* r8=a1b2.hi r13=a1b2.lo */
+	movq	%r10, 8(%rsp)           /* spill a0b0.hi */
+	addq	%r13, %r12              /* a0b3.lo.. */
+	adcq	%r8, %rbp               /* a0b3.hi.. */
 	addq	40(%rsi), %rdx          /* a[1]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
 	movq	%rdx, %rdi              /* a[1].. */
+	movq	%r9, 48(%rsp)           /* spill a0b1.hi.. */
 	movq	16(%rsi), %rdx          /* a[2] */
-	movq	%r9, 8(%rsp)            /* spill a0b1.hi.. */
-	movq	%r8, 16(%rsp)           /* spill a0b1.lo.. */
-	mulxq	(%rax), %r8, %r9        /* r9=a2b0.hi r8=a2b0.lo columns[i + j] += times(a[i], b[j]) */
-	addq	%r8, %rbx               /* a0b2.lo.. */
-	adcq	%r9, %rcx               /* a0b2.hi.. */
-	mulxq	8(%rax), %r8, %r9       /* r9=a2b1.hi r8=a2b1.lo */
-	addq	%r8, %r12               /* a0b3.lo.. */
-	adcq	%r9, %rbp               /* a0b3.hi.. */
-	mulxq	16(%rax), %r8, %r9      /* r9=a2b2.hi r8=a2b2.lo */
-	addq	%r8, %r15               /* a1b3.lo.. */
-	adcq	%r9, %r14               /* a1b3.hi.. */
-	mulxq	24(%rax), %r8, %r9      /* r9=a2b3.hi r8=a2b3.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	addq	48(%rsi), %rdx          /* a[2]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
-	movq	%rdx, 24(%rsp)          /* spill a[2].. */
-	movq	24(%rsi), %rdx          /* a[3] */
+	mulxq	(%rax), %r15, %r13      /* r13=a2b0.hi r15=a2b0.lo columns[i + j] += times(a[i], b[j]) */
+	mulxq	16(%rax), %r9, %r10     /* r10=a2b2.hi r9=a2b2.lo */
+	addq	%r15, %rbx              /* a0b2.lo.. */
+	mulxq	8(%rax), %r15, %r8      /* r8=a2b1.hi r15=a2b1.lo */
+	adcq	%r13, %rcx              /* a0b2.hi.. */
+	movq	(%rax), %r13            /* b[0] */
+	addq	%r15, %r12              /* a0b3.lo.. */
+	adcq	%r8, %rbp               /* a0b3.hi.. */
+	mulxq	24(%rax), %r15, %r8     /* r8=a2b3.hi r15=a2b3.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	movq	%rcx, 32(%rsp)          /* spill a0b2.hi.. */
 	movq	%rbx, 40(%rsp)          /* spill a0b2.lo.. */
+	addq	32(%rax), %r13          /* b[0]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
+	addq	48(%rsi), %rdx          /* a[2].. */
+	addq	%r9, %r14               /* a1b3.lo..            columns[i + j] += times(a[i], b[j]) */
+	adcq	%r10, %r11              /* a1b3.hi.. */
+	movq	%rdx, %r10              /* a[2].. */
+	movq	24(%rsp), %rdx          /* a[0].. */
+	mulxq	%r13, %r9, %rdx         /* rdx=a[0]..*b[0]...hi r9=a[0]..*b[0]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	subq	16(%rsp), %r9           /* a[0]..*b[0]...lo..   rest = [x - y for x, y in zip(both, first)] */
+	sbbq	8(%rsp), %rdx           /* a[0]..*b[0]...hi.. */
+	movq	%rdx, 72(%rsp)          /* spill a[0]..*b[0]...hi.. */
+	movq	24(%rsi), %rdx          /* a[3] */
 	mulxq	(%rax), %rbx, %rcx      /* rcx=a3b0.hi rbx=a3b0.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rbx, %r12              /* a0b3.lo.. */
+	movq	24(%rsi), %rdx          /* a[3] */
 	adcq	%rcx, %rbp              /* a0b3.hi.. */
-	movq	(%rax), %rcx            /* b[0] */
-	addq	32(%rax), %rcx          /* b[0]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
-	movq	%r13, %rdx              /* a[0].. */
-	movq	%rbp, 48(%rsp)          /* spill a0b3.hi.. */
-	mulxq	%rcx, %rbp, %rbx        /* rbx=a[0]..*b[0]...hi rbp=a[0]..*b[0]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	%r10, 64(%rsp)          /* spill a[2].. */
+	movq	8(%rax), %r10           /* b[1] */
+	mulxq	8(%rax), %rbx, %rcx     /* rcx=a3b1.hi rbx=a3b1.lo */
+	addq	%rbx, %r14              /* a1b3.lo.. */
+	adcq	%rcx, %r11              /* a1b3.hi.. */
+	addq	40(%rax), %r10          /* b[1]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
+	movq	24(%rsp), %rdx          /* a[0].. */
+	movq	16(%rax), %rcx          /* b[2] */
+	movq	%rbp, 88(%rsp)          /* spill a0b3.hi.. */
+	movq	%r12, 112(%rsp)         /* spill a0b3.lo.. */
+	mulxq	%r10, %rbp, %rbx        /* rbx=a[0]..*b[1]...hi rbp=a[0]..*b[1]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
 	movq	24(%rsi), %rdx          /* a[3] */
-	subq	%r11, %rbp              /* a[0]..*b[0]...lo..   rest = [x - y for x, y in zip(both, first)] */
-	sbbq	%r10, %rbx              /* a[0]..*b[0]...hi.. */
-	movq	%rbx, 56(%rsp)          /* spill a[0]..*b[0]...hi.. */
-	movq	%rbp, 64(%rsp)          /* spill a[0]..*b[0]...lo.. */
-	mulxq	8(%rax), %rbp, %rbx     /* rbx=a3b1.hi rbp=a3b1.lo columns[i + j] += times(a[i], b[j]) */
-	addq	%rbp, %r15              /* a1b3.lo.. */
-	adcq	%rbx, %r14              /* a1b3.hi.. */
-	movq	8(%rax), %rbx           /* b[1] */
-	addq	40(%rax), %rbx          /* b[1]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
-	movq	%r13, %rdx              /* a[0].. */
-	movq	%r14, 72(%rsp)          /* spill a1b3.hi.. */
-	mulxq	%rbx, %r14, %rbp        /* rbp=a[0]..*b[1]...hi r14=a[0]..*b[1]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	%r9, 80(%rsp)           /* spill a[0]..*b[0]...lo.. */
+	addq	48(%rax), %rcx          /* b[2]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
+	mulxq	16(%rax), %r12, %r9     /* r9=a3b2.hi r12=a3b2.lo columns[i + j] += times(a[i], b[j]) */
+	movq	24(%rsp), %rdx          /* a[0].. */
+	addq	%r12, %r15              /* a2b3.lo.. */
+	movq	%r11, 96(%rsp)          /* spill a1b3.hi.. */
+	mulxq	%rcx, %r12, %r11        /* r11=a[0]..*b[2]...hi r12=a[0]..*b[2]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	%r14, 104(%rsp)         /* spill a1b3.lo.. */
+	adcq	%r9, %r8                /* a2b3.hi..            columns[i + j] += times(a[i], b[j]) */
 	movq	24(%rsi), %rdx          /* a[3] */
-	movq	%r15, 80(%rsp)          /* spill a1b3.lo.. */
-	movq	%r10, 88(%rsp)          /* spill a0b0.hi */
-	mulxq	16(%rax), %r10, %r15    /* r15=a3b2.hi r10=a3b2.lo columns[i + j] += times(a[i], b[j]) */
-	addq	%r10, %r8               /* a2b3.lo.. */
-	movq	16(%rax), %r10          /* b[2] */
-	adcq	%r15, %r9               /* a2b3.hi.. */
-	addq	48(%rax), %r10          /* b[2]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
-	movq	%r13, %rdx              /* a[0].. */
-	movq	%r9, 96(%rsp)           /* spill a2b3.hi.. */
-	mulxq	%r10, %r9, %r15         /* r15=a[0]..*b[2]...hi r9=a[0]..*b[2]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	movq	24(%rsi), %rdx          /* a[3] */
-	movq	%r8, 104(%rsp)          /* spill a2b3.lo.. */
-	movq	%r11, 112(%rsp)         /* spill a0b0.lo */
-	mulxq	24(%rax), %r11, %r8     /* r8=a3b3.hi r11=a3b3.lo low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
-	addq	56(%rsi), %rdx          /* a[3]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
 	movq	%rsi, 120(%rsp)         /* spill a */
+	mulxq	24(%rax), %r14, %r9     /* r9=a3b3.hi r14=a3b3.lo low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
+	addq	56(%rsi), %rdx          /* a[3]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
 	movq	24(%rax), %rsi          /* b[3] */
 	addq	56(%rax), %rsi          /* b[3].. */
 	movq	%rdx, 128(%rsp)         /* spill a[3].. */
-	movq	%r13, %rdx              /* a[0].. */
-	mulxq	%rsi, %rdx, %r13        /* r13=a[0]..*b[3]...hi rdx=a[0]..*b[3]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	movq	%rdx, 136(%rsp)         /* spill a[0]..*b[3]...lo */
+	movq	24(%rsp), %rdx          /* a[0].. */
+	movq	%rax, 24(%rsp)          /* spill b */
+	mulxq	%rsi, %rax, %rdx        /* rdx=a[0]..*b[3]...hi rax=a[0]..*b[3]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	%rdx, 136(%rsp)         /* spill a[0]..*b[3]...hi */
 	movq	%rdi, %rdx              /* a[1].. */
-	movq	%rax, 144(%rsp)         /* spill b */
-	movq	%r8, 152(%rsp)          /* spill a3b3.hi */
-	mulxq	%rcx, %r8, %rax         /* rax=a[1]..*b[0]...hi r8=a[1]..*b[0]...lo columns[i + j] += times(a[i], b[j]) */
-	addq	%r8, %r14               /* a[0]..*b[1]...lo.. */
-	adcq	%rax, %rbp              /* a[0]..*b[1]...hi.. */
-	mulxq	%rbx, %r8, %rax         /* rax=a[1]..*b[1]...hi r8=a[1]..*b[1]...lo */
-	addq	%r8, %r9                /* a[0]..*b[2]...lo.. */
-	adcq	%rax, %r15              /* a[0]..*b[2]...hi.. */
-	mulxq	%r10, %r8, %rax         /* rax=a[1]..*b[2]...hi r8=a[1]..*b[2]...lo */
-	addq	136(%rsp), %r8          /* a[0]..*b[3]...lo.. */
-	adcq	%rax, %r13              /* a[0]..*b[3]...hi.. */
-	mulxq	%rsi, %rdi, %rax        /* rax=a[1]..*b[3]...hi rdi=a[1]..*b[3]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	movq	24(%rsp), %rdx          /* a[2].. */
-	movq	%r11, 136(%rsp)         /* spill a3b3.lo */
-	movq	%r12, 160(%rsp)         /* spill a0b3.lo.. */
-	mulxq	%rcx, %r12, %r11        /* r11=a[2]..*b[0]...hi r12=a[2]..*b[0]...lo columns[i + j] += times(a[i], b[j]) */
-	addq	%r12, %r9               /* a[0]..*b[2]...lo.. */
-	adcq	%r11, %r15              /* a[0]..*b[2]...hi.. */
-	mulxq	%rbx, %r12, %r11        /* r11=a[2]..*b[1]...hi r12=a[2]..*b[1]...lo */
-	addq	%r12, %r8               /* a[0]..*b[3]...lo.. */
-	adcq	%r11, %r13              /* a[0]..*b[3]...hi.. */
-	mulxq	%r10, %r12, %r11        /* r11=a[2]..*b[2]...hi r12=a[2]..*b[2]...lo */
-	addq	%r12, %rdi              /* a[1]..*b[3]...lo.. */
-	adcq	%r11, %rax              /* a[1]..*b[3]...hi.. */
-	mulxq	%rsi, %r12, %r11        /* r11=a[2]..*b[3]...hi r12=a[2]..*b[3]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	%r14, 152(%rsp)         /* spill a3b3.lo */
+	movq	%r9, 144(%rsp)          /* spill a3b3.hi */
+	mulxq	%r10, %rdi, %r9         /* r9=a[1]..*b[1]...hi rdi=a[1]..*b[1]...lo columns[i + j] += times(a[i], b[j]) */
+	addq	%rdi, %r12              /* a[0]..*b[2]...lo.. */
+	movq	%r15, 160(%rsp)         /* spill a2b3.lo.. */
+	adcq	%r9, %r11               /* a[0]..*b[2]...hi.. */
+	mulxq	%rcx, %rdi, %r9         /* r9=a[1]..*b[2]...hi rdi=a[1]..*b[2]...lo */
+	mulxq	%r13, %r15, %r14        /* r14=a[1]..*b[0]...hi r15=a[1]..*b[0]...lo */
+	addq	%r15, %rbp              /* a[0]..*b[1]...lo.. */
+	adcq	%r14, %rbx              /* a[0]..*b[1]...hi.. */
+	mulxq	%rsi, %r15, %r14        /* r14=a[1]..*b[3]...hi r15=a[1]..*b[3]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	addq	%rdi, %rax              /* a[0]..*b[3]...lo..   columns[i + j] += times(a[i], b[j]) */
+	adcq	136(%rsp), %r9          /* a[0]..*b[3]...hi.. */
+	movq	%r8, 136(%rsp)          /* spill a2b3.hi.. */
+	movq	64(%rsp), %rdx          /* a[2].. */
+	mulxq	%r13, %rdi, %r8         /* r8=a[2]..*b[0]...hi rdi=a[2]..*b[0]...lo */
+	addq	%rdi, %r12              /* a[0]..*b[2]...lo.. */
+	adcq	%r8, %r11               /* a[0]..*b[2]...hi.. */
+	mulxq	%r10, %rdi, %r8         /* r8=a[2]..*b[1]...hi rdi=a[2]..*b[1]...lo */
+	addq	%rdi, %rax              /* a[0]..*b[3]...lo.. */
+	adcq	%r8, %r9                /* a[0]..*b[3]...hi.. */
+	mulxq	%rcx, %rdi, %r8         /* r8=a[2]..*b[2]...hi rdi=a[2]..*b[2]...lo */
+	addq	%rdi, %r15              /* a[1]..*b[3]...lo.. */
+	adcq	%r8, %r14               /* a[1]..*b[3]...hi.. */
+	mulxq	%rsi, %rdi, %r8         /* r8=a[2]..*b[3]...hi rdi=a[2]..*b[3]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	%r11, 64(%rsp)          /* spill a[0]..*b[2]...hi.. */
 	movq	128(%rsp), %rdx         /* a[3].. */
-	mulxq	%rcx, %rdx, %rcx        /* rcx=a[3]..*b[0]...hi rdx=a[3]..*b[0]...lo columns[i + j] += times(a[i], b[j]) */
-	addq	%rdx, %r8               /* a[0]..*b[3]...lo.. */
-	movq	128(%rsp), %rdx         /* a[3].. */
-	adcq	%rcx, %r13              /* a[0]..*b[3]...hi.. */
-	mulxq	%rbx, %rbx, %rcx        /* rcx=a[3]..*b[1]...hi rbx=a[3]..*b[1]...lo */
-	addq	%rbx, %rdi              /* a[1]..*b[3]...lo.. */
-	adcq	%rcx, %rax              /* a[1]..*b[3]...hi.. */
-	mulxq	%r10, %rcx, %r10        /* r10=a[3]..*b[2]...hi rcx=a[3]..*b[2]...lo */
-	addq	%rcx, %r12              /* a[2]..*b[3]...lo.. */
-	adcq	%r10, %r11              /* a[2]..*b[3]...hi.. */
-	mulxq	%rsi, %rcx, %r10        /* r10=a[3]..*b[3]...hi rcx=a[3]..*b[3]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	movq	112(%rsp), %rsi         /* a0b0.lo */
-	movq	88(%rsp), %rbx          /* a0b0.hi */
-	movq	16(%rsp), %rdx          /* a0b1.lo.. */
-	subq	16(%rsp), %r14          /* a[0]..*b[1]...lo..   rest = [x - y for x, y in zip(both, first)] */
-	sbbq	8(%rsp), %rbp           /* a[0]..*b[1]...hi.. */
-	subq	40(%rsp), %r9           /* a[0]..*b[2]...lo.. */
-	sbbq	32(%rsp), %r15          /* a[0]..*b[2]...hi.. */
-	subq	160(%rsp), %r8          /* a[0]..*b[3]...lo.. */
-	sbbq	48(%rsp), %r13          /* a[0]..*b[3]...hi.. */
-	addq	%rdi, %rsi              /* a[1]..*b[3]...lo..   low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
-	adcq	%rax, %rbx              /* a[1]..*b[3]...hi.. */
-	subq	80(%rsp), %rsi          /* a[1]..*b[3]...lo.. */
-	sbbq	72(%rsp), %rbx          /* a[1]..*b[3]...hi.. */
-	addq	%r12, %rdx              /* a[2]..*b[3]...lo.. */
-	adcq	%r11, 8(%rsp)
-	subq	104(%rsp), %rdx         /* a[2]..*b[3]...lo.. */
-	movq	%r8, 16(%rsp)           /* spill a[0]..*b[3]...lo.. */
-	movq	8(%rsp), %r8            /* a[2]..*b[3]...hi.. */
-	sbbq	96(%rsp), %r8           /* a[2]..*b[3]...hi.. */
-	addq	%rcx, 40(%rsp)
-	adcq	%r10, 32(%rsp)
-	movq	%r13, 8(%rsp)           /* spill a[0]..*b[3]...hi.. */
-	movq	40(%rsp), %r13          /* a[3]..*b[3]...lo.. */
-	subq	136(%rsp), %r13         /* a[3]..*b[3]...lo.. */
-	movq	%r13, 24(%rsp)          /* spill a[3]..*b[3]...lo.. */
-	movq	32(%rsp), %r13          /* a[3]..*b[3]...hi.. */
-	sbbq	152(%rsp), %r13         /* a[3]..*b[3]...hi.. */
-	addq	64(%rsp), %rdi          /* a[1]..*b[3]...lo..   high = [both[k + 4] + rest[k] for k in range(3)] */
-	adcq	56(%rsp), %rax          /* a[1]..*b[3]...hi.. */
-	addq	%r14, %r12              /* a[2]..*b[3]...lo.. */
-	adcq	%rbp, %r11              /* a[2]..*b[3]...hi.. */
-	addq	%r9, %rcx               /* a[3]..*b[3]...lo.. */
-	adcq	%r15, %r10              /* a[3]..*b[3]...hi.. */
-	movq	%rdx, %r9               /* a[2]..*b[3]...lo.. */
+	mulxq	%r13, %r13, %r11        /* r11=a[3]..*b[0]...hi r13=a[3]..*b[0]...lo columns[i + j] += times(a[i], b[j]) */
+	addq	%r13, %rax              /* a[0]..*b[3]...lo.. */
+	adcq	%r11, %r9               /* a[0]..*b[3]...hi.. */
+	mulxq	%r10, %r11, %r10        /* r10=a[3]..*b[1]...hi r11=a[3]..*b[1]...lo */
+	mulxq	%rcx, %r13, %rcx        /* rcx=a[3]..*b[2]...hi r13=a[3]..*b[2]...lo */
+	addq	%r13, %rdi              /* a[2]..*b[3]...lo.. */
+	adcq	%rcx, %r8               /* a[2]..*b[3]...hi.. */
+	addq	%r11, %r15              /* a[1]..*b[3]...lo.. */
+	movq	16(%rsp), %r11          /* a0b0.lo */
+	adcq	%r10, %r14              /* a[1]..*b[3]...hi.. */
+	subq	112(%rsp), %rax         /* a[0]..*b[3]...lo..   rest = [x - y for x, y in zip(both, first)] */
+	sbbq	88(%rsp), %r9           /* a[0]..*b[3]...hi.. */
+	mulxq	%rsi, %rdx, %r10        /* r10=a[3]..*b[3]...hi rdx=a[3]..*b[3]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	subq	56(%rsp), %rbp          /* a[0]..*b[1]...lo..   rest = [x - y for x, y in zip(both, first)] */
+	sbbq	48(%rsp), %rbx          /* a[0]..*b[1]...hi.. */
+	movq	8(%rsp), %rcx           /* a0b0.hi */
+	movq	64(%rsp), %rsi          /* a[0]..*b[2]...hi.. */
+	addq	%r15, %r11              /* a[1]..*b[3]...lo..   low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
+	adcq	%r14, %rcx              /* a[1]..*b[3]...hi.. */
+	subq	40(%rsp), %r12          /* a[0]..*b[2]...lo..   rest = [x - y for x, y in zip(both, first)] */
+	movq	56(%rsp), %r13          /* a0b1.lo.. */
+	sbbq	32(%rsp), %rsi          /* a[0]..*b[2]...hi.. */
+	addq	80(%rsp), %r15          /* a[1]..*b[3]...lo..   high = [both[k + 4] + rest[k] for k in range(3)] */
+	adcq	72(%rsp), %r14          /* a[1]..*b[3]...hi.. */
+	subq	104(%rsp), %r11         /* a[1]..*b[3]...lo..   low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
+	sbbq	96(%rsp), %rcx          /* a[1]..*b[3]...hi.. */
+	addq	%rdi, %r13              /* a[2]..*b[3]...lo.. */
+	adcq	%r8, 48(%rsp)
+	movq	%r14, 8(%rsp)           /* spill a[1]..*b[3]...hi.. */
+	movq	48(%rsp), %r14          /* a[2]..*b[3]...hi.. */
+	subq	160(%rsp), %r13         /* a[2]..*b[3]...lo.. */
+	sbbq	136(%rsp), %r14         /* a[2]..*b[3]...hi.. */
+	addq	%rbp, %rdi              /* a[2]..*b[3]...lo..   high = [both[k + 4] + rest[k] for k in range(3)] */
+	movq	40(%rsp), %rbp          /* a0b2.lo.. */
+	adcq	%rbx, %r8               /* a[2]..*b[3]...hi.. */
+	movq	32(%rsp), %rbx          /* a0b2.hi.. */
+	addq	%rdx, %rbp              /* a[3]..*b[3]...lo..   low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
+	adcq	%r10, %rbx              /* a[3]..*b[3]...hi.. */
+	addq	%r12, %rdx              /* a[3]..*b[3]...lo..   high = [both[k + 4] + rest[k] for k in range(3)] */
+	movq	24(%rsp), %r12          /* b */
+	adcq	%rsi, %r10              /* a[3]..*b[3]...hi.. */
+	subq	152(%rsp), %rbp         /* a[3]..*b[3]...lo..   low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
+	movq	%rdx, 32(%rsp)          /* spill a[3]..*b[3]...lo.. */
+	sbbq	144(%rsp), %rbx         /* a[3]..*b[3]...hi.. */
+	movq	%r13, %rsi              /* a[2]..*b[3]...lo.. */
 	movq	120(%rsp), %rdx         /* reload a */
+	movq	%r10, 16(%rsp)          /* spill a[3]..*b[3]...hi.. */
 	movq	32(%rdx), %rdx          /* a[4] */
-	movq	144(%rsp), %rbp         /* b */
-	mulxq	32(%rbp), %r15, %r14    /* r14=a4b4.hi r15=a4b4.lo columns[i + j] += times(a[i], b[j]) */
-	addq	%r15, %rsi              /* a[1]..*b[3]...lo.. */
-	adcq	%r14, %rbx              /* a[1]..*b[3]...hi.. */
-	mulxq	40(%rbp), %r15, %r14    /* r14=a4b5.hi r15=a4b5.lo */
-	addq	%r15, %r9               /* a[2]..*b[3]...lo.. */
-	adcq	%r14, %r8               /* a[2]..*b[3]...hi.. */
-	mulxq	48(%rbp), %r15, %r14    /* r14=a4b6.hi r15=a4b6.lo */
-	addq	24(%rsp), %r15          /* a[3]..*b[3]...lo.. */
-	adcq	%r14, %r13              /* a[3]..*b[3]...hi.. */
-	mulxq	56(%rbp), %r14, %rdx    /* rdx=a4b7.hi r14=a4b7.lo */
-	addq	160(%rsp), %r14         /* a0b3.lo.. */
-	adcq	48(%rsp), %rdx          /* a0b3.hi.. */
-	movq	%rdx, 24(%rsp)          /* spill a0b3.hi.. */
+	mulxq	40(%r12), %r13, %r10    /* r10=a4b5.hi r13=a4b5.lo columns[i + j] += times(a[i], b[j]) */
+	addq	%r13, %rsi              /* a[2]..*b[3]...lo.. */
+	adcq	%r10, %r14              /* a[2]..*b[3]...hi.. */
+	mulxq	32(%r12), %r13, %r10    /* r10=a4b4.hi r13=a4b4.lo */
+	addq	%r13, %r11              /* a[1]..*b[3]...lo.. */
+	adcq	%r10, %rcx              /* a[1]..*b[3]...hi.. */
+	mulxq	48(%r12), %r13, %r10    /* r10=a4b6.hi r13=a4b6.lo */
+	addq	%r13, %rbp              /* a[3]..*b[3]...lo.. */
+	movl	$56, %r13d              /* 0x38 */
+	movq	%r11, 40(%rsp)          /* spill a[1]..*b[3]...lo.. */
+	adcq	%r10, %rbx              /* a[3]..*b[3]...hi.. */
+	shlq	$8, %r9                 /* %v218                return columns[k].split(56)[0] */
+	shrxq	%r13, %rax, %r10        /* %v219 */
+	mulxq	56(%r12), %r11, %rdx    /* rdx=a4b7.hi r11=a4b7.lo columns[i + j] += times(a[i], b[j]) */
+	orq	%r10, %r9               /* (a[0]..*b[3]...lo..).high return columns[k].split(56)[0] */
+	addq	112(%rsp), %r11         /* a0b3.lo..            columns[i + j] += times(a[i], b[j]) */
+	adcq	88(%rsp), %rdx          /* a0b3.hi.. */
+	movq	%rdx, %r10              /* a0b3.hi.. */
+	movq	%r9, 56(%rsp)           /* spill (a[0]..*b[3]...lo..).high */
 	movq	120(%rsp), %rdx         /* reload a */
 	movq	40(%rdx), %rdx          /* a[5] */
-	movq	%r10, 32(%rsp)          /* spill a[3]..*b[3]...hi.. */
-	movq	%rcx, 40(%rsp)          /* spill a[3]..*b[3]...lo.. */
-	mulxq	32(%rbp), %rcx, %r10    /* r10=a5b4.hi rcx=a5b4.lo */
-	addq	%rcx, %r9               /* a[2]..*b[3]...lo.. */
-	adcq	%r10, %r8               /* a[2]..*b[3]...hi.. */
-	mulxq	40(%rbp), %rcx, %r10    /* r10=a5b5.hi rcx=a5b5.lo */
-	addq	%rcx, %r15              /* a[3]..*b[3]...lo.. */
-	adcq	%r10, %r13              /* a[3]..*b[3]...hi.. */
-	mulxq	48(%rbp), %rcx, %r10    /* r10=a5b6.hi rcx=a5b6.lo */
-	addq	%rcx, %r14              /* a0b3.lo.. */
-	adcq	24(%rsp), %r10          /* a0b3.hi.. */
-	mulxq	56(%rbp), %rdx, %rcx    /* rcx=a5b7.hi rdx=a5b7.lo */
-	addq	%rdx, %rdi              /* a[1]..*b[3]...lo.. */
+	movq	%rcx, 48(%rsp)          /* spill a[1]..*b[3]...hi.. */
+	mulxq	32(%r12), %rcx, %r9     /* r9=a5b4.hi rcx=a5b4.lo */
+	addq	%rcx, %rsi              /* a[2]..*b[3]...lo.. */
+	adcq	%r9, %r14               /* a[2]..*b[3]...hi.. */
+	movabsq	$0xffffffffffffff, %rcx /* 0xffffffffffffff */
+	andq	%rcx, %rax              /* (a[0]..*b[3]...lo..).low return columns[k].split(56)[0] */
+	movq	%rax, 64(%rsp)          /* spill (a[0]..*b[3]...lo..).low */
+	mulxq	40(%r12), %r9, %rax     /* rax=a5b5.hi r9=a5b5.lo columns[i + j] += times(a[i], b[j]) */
+	addq	%r9, %rbp               /* a[3]..*b[3]...lo.. */
+	adcq	%rax, %rbx              /* a[3]..*b[3]...hi.. */
+	mulxq	48(%r12), %r9, %rax     /* rax=a5b6.hi r9=a5b6.lo */
+	addq	%r9, %r11               /* a0b3.lo.. */
+	adcq	%rax, %r10              /* a0b3.hi.. */
+	mulxq	56(%r12), %rdx, %rax    /* rax=a5b7.hi rdx=a5b7.lo */
+	addq	%rdx, %r15              /* a[1]..*b[3]...lo.. */
+	adcq	8(%rsp), %rax           /* a[1]..*b[3]...hi.. */
 	movq	120(%rsp), %rdx         /* reload a */
+	movq	%rsi, 8(%rsp)           /* spill a[2]..*b[3]...lo.. */
 	movq	48(%rdx), %rdx          /* a[6] */
-	adcq	%rcx, %rax              /* a[1]..*b[3]...hi.. */
-	movq	%rsi, 24(%rsp)          /* spill a[1]..*b[3]...lo.. */
-	mulxq	32(%rbp), %rsi, %rcx    /* rcx=a6b4.hi rsi=a6b4.lo */
-	addq	%rsi, %r15              /* a[3]..*b[3]...lo.. */
-	adcq	%rcx, %r13              /* a[3]..*b[3]...hi.. */
-	mulxq	40(%rbp), %rsi, %rcx    /* rcx=a6b5.hi rsi=a6b5.lo */
-	addq	%rsi, %r14              /* a0b3.lo.. */
-	adcq	%rcx, %r10              /* a0b3.hi.. */
-	mulxq	48(%rbp), %rsi, %rcx    /* rcx=a6b6.hi rsi=a6b6.lo */
-	addq	%rsi, %rdi              /* a[1]..*b[3]...lo.. */
-	adcq	%rcx, %rax              /* a[1]..*b[3]...hi.. */
-	mulxq	56(%rbp), %rdx, %rcx    /* rcx=a6b7.hi rdx=a6b7.lo */
-	addq	%rdx, %r12              /* a[2]..*b[3]...lo.. */
+	mulxq	48(%r12), %rsi, %r9     /* r9=a6b6.hi rsi=a6b6.lo */
+	addq	%rsi, %r15              /* a[1]..*b[3]...lo.. */
+	adcq	%r9, %rax               /* a[1]..*b[3]...hi.. */
+	mulxq	32(%r12), %rsi, %r9     /* r9=a6b4.hi rsi=a6b4.lo */
+	addq	%rsi, %rbp              /* a[3]..*b[3]...lo.. */
+	adcq	%r9, %rbx               /* a[3]..*b[3]...hi.. */
+	shlq	$8, %rbx                /* %v244                return columns[k].split(56)[1] */
+	mulxq	40(%r12), %rsi, %r9     /* r9=a6b5.hi rsi=a6b5.lo columns[i + j] += times(a[i], b[j]) */
+	addq	%rsi, %r11              /* a0b3.lo.. */
+	adcq	%r9, %r10               /* a0b3.hi.. */
+	shrxq	%r13, %rbp, %r9         /* %v245                return columns[k].split(56)[1] */
+	orq	%r9, %rbx               /* (a[3]..*b[3]...lo..).high */
+	mulxq	56(%r12), %r9, %rdx     /* rdx=a6b7.hi r9=a6b7.lo columns[i + j] += times(a[i], b[j]) */
+	addq	%r9, %rdi               /* a[2]..*b[3]...lo.. */
+	adcq	%rdx, %r8               /* a[2]..*b[3]...hi.. */
 	movq	120(%rsp), %rdx         /* reload a */
 	movq	56(%rdx), %rdx          /* a[7] */
-	adcq	%rcx, %r11              /* a[2]..*b[3]...hi.. */
-	mulxq	32(%rbp), %rsi, %rcx    /* rcx=a7b4.hi rsi=a7b4.lo */
-	addq	%rsi, %r14              /* a0b3.lo.. */
-	adcq	%rcx, %r10              /* a0b3.hi.. */
-	mulxq	40(%rbp), %rsi, %rcx    /* rcx=a7b5.hi rsi=a7b5.lo */
-	addq	%rsi, %rdi              /* a[1]..*b[3]...lo.. */
-	adcq	%rcx, %rax              /* a[1]..*b[3]...hi.. */
-	mulxq	48(%rbp), %rsi, %rcx    /* rcx=a7b6.hi rsi=a7b6.lo */
-	addq	%rsi, %r12              /* a[2]..*b[3]...lo.. */
-	movq	16(%rsp), %rsi          /* a[0]..*b[3]...lo.. */
-	adcq	%rcx, %r11              /* a[2]..*b[3]...hi.. */
-	mulxq	56(%rbp), %rdx, %rcx    /* rcx=a7b7.hi rdx=a7b7.lo */
-	movq	8(%rsp), %rbp           /* a[0]..*b[3]...hi.. */
-	addq	40(%rsp), %rdx          /* a[3]..*b[3]...lo.. */
-	adcq	32(%rsp), %rcx          /* a[3]..*b[3]...hi.. */
-	shldq	$8, %rsi, %rbp          /* (a[0]..*b[3]...lo..).high return columns[k].split(56)[0] */
-	shldq	$8, %rdx, %rcx          /* (a[3]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	movq	%rbp, 8(%rsp)           /* spill (a[0]..*b[3]...lo..).high */
-	movabsq	$0xffffffffffffff, %rbp /* 0xffffffffffffff */
-	andq	%rbp, %rsi              /* (a[0]..*b[3]...lo..).low return columns[k].split(56)[0] */
-	addq	%rcx, %rsi              /* (a[0]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %r12, %r11          /* (a[2]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rdx              /* (a[3]..*b[3]...lo..).low */
-	addq	%r11, %rdx              /* (a[3]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %rdi, %rax          /* (a[1]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r12              /* (a[2]..*b[3]...lo..).low */
-	addq	%rax, %r12              /* (a[2]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movq	24(%rsp), %rax          /* a[1]..*b[3]...lo.. */
-	shldq	$8, %r14, %r10          /* (a0b3.lo..).high     return columns[k].split(56)[1] */
-	addq	8(%rsp), %r10           /* (a0b3.lo..).high..   limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rbp, %rdi              /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
-	addq	%r10, %rdi              /* (a[1]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %r15, %r13          /* (a[3]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r14              /* (a0b3.lo..).low */
-	addq	%r13, %r14              /* (a0b3.lo..).low..    limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %r9, %r8            /* (a[2]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r15              /* (a[3]..*b[3]...lo..).low */
-	addq	%r8, %r15               /* (a[3]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %rax, %rbx          /* (a[1]..*b[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r9               /* (a[2]..*b[3]...lo..).low */
-	addq	%rbx, %r9               /* (a[2]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rbp, %rax              /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
-	addq	8(%rsp), %rax           /* (a[1]..*b[3]...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
-	movl	$56, %r10d              /* 0x38 */
-	shrxq	%r10, %rsi, %r11        /* ((a[0]..*b[3]...lo..).low..).high return columns[k].split(56)[0] */
-	shrxq	%r10, %rdx, %r8         /* ((a[3]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rsi              /* ((a[0]..*b[3]...lo..).low..).low return columns[k].split(56)[0] */
-	addq	%r8, %rsi               /* ((a[0]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%r10, %r12, %r8         /* ((a[2]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rdx              /* ((a[3]..*b[3]...lo..).low..).low */
-	addq	%r8, %rdx               /* ((a[3]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%r10, %rdi, %r8         /* ((a[1]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r12              /* ((a[2]..*b[3]...lo..).low..).low */
-	addq	%r8, %r12               /* ((a[2]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%r10, %r14, %r8         /* ((a0b3.lo..).low..).high return columns[k].split(56)[1] */
-	addq	%r11, %r8               /* ((a0b3.lo..).low..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rbp, %rdi              /* ((a[1]..*b[3]...lo..).low..).low return columns[k].split(56)[1] */
-	addq	%r8, %rdi               /* ((a[1]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%r10, %r15, %r8         /* ((a[3]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r14              /* ((a0b3.lo..).low..).low */
-	addq	%r8, %r14               /* ((a0b3.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%r10, %r9, %r8          /* ((a[2]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r15              /* ((a[3]..*b[3]...lo..).low..).low */
-	addq	%r8, %r15               /* ((a[3]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%r10, %rax, %r10        /* ((a[1]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r9               /* ((a[2]..*b[3]...lo..).low..).low */
-	addq	%r10, %r9               /* ((a[2]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movq	(%rsp), %r10            /* out */
-	andq	%rbp, %rax              /* ((a[1]..*b[3]...lo..).low..).low return columns[k].split(56)[1] */
-	addq	%r11, %rax              /* ((a[1]..*b[3]...lo..).low..).low.. return [low(0) + high(7), *reversed(limbs)] */
-	movq	%rax, (%r10)
-	movq	%r9, 8(%r10)
-	movq	%r15, 16(%r10)
-	movq	%r14, 24(%r10)
-	movq	%rdi, 32(%r10)
-	movq	%r12, 40(%r10)
-	movq	%rdx, 48(%r10)
-	movq	%rsi, 56(%r10)
+	mulxq	32(%r12), %rsi, %r9     /* r9=a7b4.hi rsi=a7b4.lo */
+	addq	%rsi, %r11              /* a0b3.lo.. */
+	adcq	%r9, %r10               /* a0b3.hi.. */
+	shlq	$8, %r14                /* %v249                return columns[k].split(56)[1] */
+	shlq	$8, %r10                /* %v238 */
+	shrxq	%r13, %r11, %r9         /* %v239 */
+	orq	%r9, %r10               /* (a0b3.lo..).high */
+	mulxq	40(%r12), %rsi, %r9     /* r9=a7b5.hi rsi=a7b5.lo columns[i + j] += times(a[i], b[j]) */
+	andq	%rcx, %r11              /* (a0b3.lo..).low      return columns[k].split(56)[1] */
+	addq	%rbx, %r11              /* (a0b3.lo..).low..    limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	addq	%rsi, %r15              /* a[1]..*b[3]...lo..   columns[i + j] += times(a[i], b[j]) */
+	adcq	%r9, %rax               /* a[1]..*b[3]...hi.. */
+	shrxq	%r13, %r15, %r9         /* %v234                return columns[k].split(56)[1] */
+	shlq	$8, %rax                /* %v233 */
+	addq	56(%rsp), %r10          /* (a0b3.lo..).high..   limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	shrxq	%r13, 8(%rsp), %rsi     /* %v250                return columns[k].split(56)[1] */
+	andq	%rcx, %r15              /* (a[1]..*b[3]...lo..).low */
+	orq	%r9, %rax               /* (a[1]..*b[3]...lo..).high */
+	movq	48(%rsp), %r9           /* a[1]..*b[3]...hi.. */
+	addq	%r10, %r15              /* (a[1]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	shlq	$8, %r9                 /* %v254                return columns[k].split(56)[1] */
+	andq	%rcx, %rbp              /* (a[3]..*b[3]...lo..).low */
+	orq	%rsi, %r14              /* (a[2]..*b[3]...lo..).high */
+	addq	%r14, %rbp              /* (a[3]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	mulxq	48(%r12), %rsi, %r10    /* r10=a7b6.hi rsi=a7b6.lo columns[i + j] += times(a[i], b[j]) */
+	mulxq	56(%r12), %rbx, %rdx    /* rdx=a7b7.hi rbx=a7b7.lo */
+	addq	%rsi, %rdi              /* a[2]..*b[3]...lo.. */
+	adcq	%r10, %r8               /* a[2]..*b[3]...hi.. */
+	addq	32(%rsp), %rbx          /* a[3]..*b[3]...lo.. */
+	adcq	16(%rsp), %rdx          /* a[3]..*b[3]...hi.. */
+	shrxq	%r13, %rdi, %r10        /* %v229                return columns[k].split(56)[1] */
+	shrxq	%r13, %rbx, %rsi        /* %v223 */
+	shlq	$8, %r8                 /* %v228 */
+	shlq	$8, %rdx                /* %v222 */
+	andq	%rcx, %rbx              /* (a[3]..*b[3]...lo..).low */
+	andq	%rcx, %rdi              /* (a[2]..*b[3]...lo..).low */
+	addq	%rax, %rdi              /* (a[2]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	shrxq	%r13, %r15, %rax        /* ((a[1]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
+	orq	%r10, %r8               /* (a[2]..*b[3]...lo..).high */
+	addq	%r8, %rbx               /* (a[3]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	movabsq	$0xffffffffffffff, %r10 /* 0xffffffffffffff */
+	orq	%rsi, %rdx              /* (a[3]..*b[3]...lo..).high return columns[k].split(56)[1] */
+	addq	64(%rsp), %rdx          /* (a[0]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	shrxq	%r13, %rdx, %r8         /* ((a[0]..*b[3]...lo..).low..).high return columns[k].split(56)[0] */
+	andq	8(%rsp), %rcx           /* (a[2]..*b[3]...lo..).low return columns[k].split(56)[1] */
+	shrxq	%r13, %r11, %r14        /* ((a0b3.lo..).low..).high */
+	shrxq	%r13, 40(%rsp), %rsi    /* %v255 */
+	orq	%rsi, %r9               /* (a[1]..*b[3]...lo..).high */
+	addq	%r9, %rcx               /* (a[2]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	movabsq	$0xffffffffffffff, %r12 /* 0xffffffffffffff */
+	shrxq	%r13, %rdi, %r9         /* ((a[2]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
+	andq	%r12, %r11              /* ((a0b3.lo..).low..).low */
+	andq	%r12, %rdi              /* ((a[2]..*b[3]...lo..).low..).low */
+	shrxq	%r13, %rbx, %rsi        /* ((a[3]..*b[3]...lo..).low..).high */
+	andq	%r12, %rdx              /* ((a[0]..*b[3]...lo..).low..).low return columns[k].split(56)[0] */
+	addq	%rsi, %rdx              /* ((a[0]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	shrxq	%r13, %rbp, %rsi        /* ((a[3]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
+	andq	40(%rsp), %r10          /* (a[1]..*b[3]...lo..).low */
+	addq	56(%rsp), %r10          /* (a[1]..*b[3]...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
+	addq	%rsi, %r11              /* ((a0b3.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	movq	(%rsp), %rsi            /* out */
+	andq	%r12, %rbx              /* ((a[3]..*b[3]...lo..).low..).low return columns[k].split(56)[1] */
+	movq	%r11, 24(%rsi)          /*                      return [low(0) + high(7), *reversed(limbs)] */
+	movq	%rdx, 56(%rsi)
+	shrxq	%r13, %r10, %r11        /* ((a[1]..*b[3]...lo..).low..).high return columns[k].split(56)[1] */
+	addq	%rax, %rdi              /* ((a[2]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	andq	%r12, %r10              /* ((a[1]..*b[3]...lo..).low..).low return columns[k].split(56)[1] */
+	andq	%r12, %r15              /* ((a[1]..*b[3]...lo..).low..).low */
+	shrxq	%r13, %rcx, %rax        /* ((a[2]..*b[3]...lo..).low..).high */
+	movq	%rdi, 40(%rsi)          /*                      return [low(0) + high(7), *reversed(limbs)] */
+	addq	%r9, %rbx               /* ((a[3]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	andq	%r12, %rcx              /* ((a[2]..*b[3]...lo..).low..).low return columns[k].split(56)[1] */
+	addq	%r8, %r14               /* ((a0b3.lo..).low..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	andq	%r12, %rbp              /* ((a[3]..*b[3]...lo..).low..).low return columns[k].split(56)[1] */
+	addq	%r14, %r15              /* ((a[1]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	addq	%r11, %rcx              /* ((a[2]..*b[3]...lo..).low..).low.. */
+	movq	%r15, 32(%rsi)          /*                      return [low(0) + high(7), *reversed(limbs)] */
+	addq	%rax, %rbp              /* ((a[3]..*b[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	movq	%rcx, 8(%rsi)           /*                      return [low(0) + high(7), *reversed(limbs)] */
+	addq	%r8, %r10               /* ((a[1]..*b[3]...lo..).low..).low.. */
+	movq	%r10, (%rsi)
+	movq	%rbp, 16(%rsi)
+	movq	%rbx, 48(%rsi)
 	addq	$168, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -509,218 +529,220 @@ SYMBOL(p448_8x56_sqr):
 	.cfi_offset %r15, -56
 	subq	$128, %rsp              /* slots */
 	.cfi_def_cfa_offset 184
-	movq	(%rsi), %rdx            /* a[0] */
-	movq	8(%rsi), %rax           /* a[1] */
-	movq	16(%rsi), %r10          /* a[2] */
-	addq	32(%rsi), %rdx          /* a[0]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
-	addq	40(%rsi), %rax          /* a[1].. */
-	addq	48(%rsi), %r10          /* a[2].. */
-	mulxq	%rdx, %r9, %r11         /* r11=a[0]..*a[0]...hi r9=a[0]..*a[0]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	shlq	$1, %rdx                /* a[0]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	mulxq	%rax, %rcx, %r8         /* r8=a[1]..*a[0]..<<.hi rcx=a[1]..*a[0]..<<.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	movq	%rdx, %rbx              /* a[0]..<< */
-	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	%rdx, %r12, %rbp        /* rbp=a0a0.hi r12=a0a0.lo */
-	shlq	$1, %rdx                /* a0x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	subq	%r12, %r9               /* a[0]..*a[0]...lo..   rest = [x - y for x, y in zip(both, first)] */
-	mulxq	8(%rsi), %r14, %r13     /* r13=a1a0x2.hi r14=a1a0x2.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	sbbq	%rbp, %r11              /* a[0]..*a[0]...hi..   rest = [x - y for x, y in zip(both, first)] */
-	subq	%r14, %rcx              /* a[1]..*a[0]..<<.lo.. */
-	sbbq	%r13, %r8               /* a[1]..*a[0]..<<.hi.. */
-	movq	%rdi, (%rsp)            /* spill out */
-	mulxq	24(%rsi), %rdi, %r15    /* r15=a3a0x2.hi rdi=a3a0x2.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	movq	%rdx, 8(%rsp)           /* spill a0x2 */
-	movq	8(%rsi), %rdx           /* a[1] */
-	movq	%r8, 16(%rsp)           /* spill a[1]..*a[0]..<<.hi.. */
-	movq	%rcx, 24(%rsp)          /* spill a[1]..*a[0]..<<.lo.. */
-	mulxq	%rdx, %rcx, %r8         /* r8=a1a1.hi rcx=a1a1.lo */
-	movq	16(%rsi), %rdx          /* a[2] */
-	movq	%r11, 32(%rsp)          /* spill a[0]..*a[0]...hi.. */
-	movq	%r9, 40(%rsp)           /* spill a[0]..*a[0]...lo.. */
-	mulxq	8(%rsp), %r9, %r11      /* r11=a2a0x2.hi r9=a2a0x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	addq	%r9, %rcx               /* a1a1.lo.. */
-	adcq	%r11, %r8               /* a1a1.hi.. */
-	movq	8(%rsi), %r11           /* a[1] */
-	shlq	$1, %r11                /* a1x2 */
-	movq	%r13, 8(%rsp)           /* spill a1a0x2.hi */
-	mulxq	%r11, %r13, %r9         /* r9=a2a1x2.hi r13=a2a1x2.lo */
-	addq	%r13, %rdi              /* a3a0x2.lo.. */
-	adcq	%r9, %r15               /* a3a0x2.hi.. */
-	mulxq	%rdx, %r13, %r9         /* r9=a2a2.hi r13=a2a2.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	movq	24(%rsi), %rdx          /* a[3] */
-	movq	%r14, 48(%rsp)          /* spill a1a0x2.lo */
-	mulxq	%r11, %r14, %r11        /* r11=a3a1x2.hi r14=a3a1x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	addq	%r14, %r13              /* a2a2.lo.. */
-	adcq	%r11, %r9               /* a2a2.hi.. */
 	movq	16(%rsi), %r11          /* a[2] */
-	shlq	$1, %r11                /* a2x2 */
-	mulxq	%r11, %r14, %r11        /* r11=a3a2x2.hi r14=a3a2x2.lo low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
-	movq	%r11, 56(%rsp)          /* spill a3a2x2.hi */
-	movq	%r14, 64(%rsp)          /* spill a3a2x2.lo */
-	mulxq	%rdx, %r14, %r11        /* r11=a3a3.hi r14=a3a3.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	(%rsi), %rax            /* a[0] */
+	addq	32(%rsi), %rax          /* a[0]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
+	movq	%rax, %rdx              /* a[0].. */
+	mulxq	%rax, %rbx, %rcx        /* rcx=a[0]..*a[0]...hi rbx=a[0]..*a[0]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	8(%rsi), %r10           /* a[1] */
+	movq	(%rsi), %rdx            /* a[0] */
+	addq	48(%rsi), %r11          /* a[2]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
+	addq	40(%rsi), %r10          /* a[1].. */
+	mulxq	%rdx, %r8, %r9          /* r9=a0a0.hi r8=a0a0.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	(%rsi), %rbp            /* a[0] */
+	movq	8(%rsi), %rdx           /* a[1] */
+	shlq	$1, %rbp                /* a0x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulxq	%rbp, %r13, %r12        /* r12=a1a0x2.hi r13=a1a0x2.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	24(%rsi), %rdx          /* a[3] */
+	mulxq	%rbp, %r15, %r14        /* r14=a3a0x2.hi r15=a3a0x2.lo */
+	movq	%rdi, (%rsp)            /* spill out */
+	shlq	$1, %rax                /* a[0]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	subq	%r8, %rbx               /* a[0]..*a[0]...lo..   rest = [x - y for x, y in zip(both, first)] */
+	sbbq	%r9, %rcx               /* a[0]..*a[0]...hi.. */
+	movq	%r13, 24(%rsp)          /* spill a1a0x2.lo */
+	movq	%rax, %rdx              /* a[0]..<< */
+	mulxq	%r10, %rdx, %rdi        /* rdi=a[1]..*a[0]..<<.hi rdx=a[1]..*a[0]..<<.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	subq	%r13, %rdx              /* a[1]..*a[0]..<<.lo.. rest = [x - y for x, y in zip(both, first)] */
+	movq	%rdx, 16(%rsp)          /* spill a[1]..*a[0]..<<.lo.. */
+	movq	8(%rsi), %rdx           /* a[1] */
+	movq	%rbx, 8(%rsp)           /* spill a[0]..*a[0]...lo.. */
+	mulxq	%rdx, %r13, %rbx        /* rbx=a1a1.hi r13=a1a1.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	16(%rsi), %rdx          /* a[2] */
+	movq	%r8, 48(%rsp)           /* spill a0a0.lo */
+	mulxq	%rbp, %r8, %rbp         /* rbp=a2a0x2.hi r8=a2a0x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	sbbq	%r12, %rdi              /* a[1]..*a[0]..<<.hi.. rest = [x - y for x, y in zip(both, first)] */
+	addq	%r8, %r13               /* a1a1.lo..            columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	adcq	%rbp, %rbx              /* a1a1.hi.. */
+	movq	%rcx, 32(%rsp)          /* spill a[0]..*a[0]...hi.. */
+	movq	8(%rsi), %rcx           /* a[1] */
+	movq	%r9, 40(%rsp)           /* spill a0a0.hi */
+	movq	16(%rsi), %r9           /* a[2] */
+	shlq	$1, %rcx                /* a1x2 */
+	mulxq	%rcx, %r8, %rbp         /* rbp=a2a1x2.hi r8=a2a1x2.lo */
+	addq	%r8, %r15               /* a3a0x2.lo.. */
+	adcq	%rbp, %r14              /* a3a0x2.hi.. */
+	mulxq	%rdx, %rbp, %r8         /* r8=a2a2.hi rbp=a2a2.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	%rdi, 56(%rsp)          /* spill a[1]..*a[0]..<<.hi.. */
+	movq	24(%rsi), %rdx          /* a[3] */
+	mulxq	%rcx, %rdi, %rcx        /* rcx=a3a1x2.hi rdi=a3a1x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	addq	%rdi, %rbp              /* a2a2.lo.. */
+	adcq	%rcx, %r8               /* a2a2.hi.. */
+	mulxq	%rdx, %rcx, %rdi        /* rdi=a3a3.hi rcx=a3a3.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	shlq	$1, %r9                 /* a2x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	movq	%rdi, 64(%rsp)          /* spill a3a3.hi */
+	mulxq	%r9, %rdi, %r9          /* r9=a3a2x2.hi rdi=a3a2x2.lo low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
+	movq	%rdi, 104(%rsp)         /* spill a3a2x2.lo */
 	addq	56(%rsi), %rdx          /* a[3]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
 	movq	%rsi, 72(%rsp)          /* spill a */
-	movq	%r11, 80(%rsp)          /* spill a3a3.hi */
-	mulxq	%rbx, %r11, %rsi        /* rsi=a[3]..*a[0]..<<.hi r11=a[3]..*a[0]..<<.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulxq	%rax, %rdi, %rsi        /* rsi=a[3]..*a[0]..<<.hi rdi=a[3]..*a[0]..<<.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	%r9, 96(%rsp)           /* spill a3a2x2.hi */
+	movq	%rcx, 80(%rsp)          /* spill a3a3.lo */
 	movq	%rdx, 88(%rsp)          /* spill a[3].. */
-	movq	%rax, %rdx              /* a[1].. */
-	movq	%r14, 96(%rsp)          /* spill a3a3.lo */
-	movq	%r9, 104(%rsp)          /* spill a2a2.hi.. */
-	mulxq	%rax, %r9, %r14         /* r14=a[1]..*a[1]...hi r9=a[1]..*a[1]...lo */
-	shlq	$1, %rax                /* a[1]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	movq	%r10, %rdx              /* a[2].. */
-	movq	%r13, 112(%rsp)         /* spill a2a2.lo.. */
-	mulxq	%rbx, %r13, %rbx        /* rbx=a[2]..*a[0]..<<.hi r13=a[2]..*a[0]..<<.lo */
-	addq	%r13, %r9               /* a[1]..*a[1]...lo.. */
-	adcq	%rbx, %r14              /* a[1]..*a[1]...hi.. */
-	mulxq	%rax, %r13, %rbx        /* rbx=a[2]..*a[1]..<<.hi r13=a[2]..*a[1]..<<.lo */
-	addq	%r13, %r11              /* a[3]..*a[0]..<<.lo.. */
-	adcq	%rbx, %rsi              /* a[3]..*a[0]..<<.hi.. */
-	mulxq	%r10, %r13, %rbx        /* rbx=a[2]..*a[2]...hi r13=a[2]..*a[2]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	%r10, %rdx              /* a[1].. */
+	mulxq	%r10, %r9, %rcx         /* rcx=a[1]..*a[1]...hi r9=a[1]..*a[1]...lo */
+	movq	%r11, %rdx              /* a[2].. */
+	movq	%r12, 112(%rsp)         /* spill a1a0x2.hi */
+	mulxq	%rax, %r12, %rax        /* rax=a[2]..*a[0]..<<.hi r12=a[2]..*a[0]..<<.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	addq	%r12, %r9               /* a[1]..*a[1]...lo.. */
+	adcq	%rax, %rcx              /* a[1]..*a[1]...hi.. */
+	shlq	$1, %r10                /* a[1]..<< */
+	mulxq	%r10, %r12, %rax        /* rax=a[2]..*a[1]..<<.hi r12=a[2]..*a[1]..<<.lo */
+	addq	%r12, %rdi              /* a[3]..*a[0]..<<.lo.. */
+	adcq	%rax, %rsi              /* a[3]..*a[0]..<<.hi.. */
+	subq	%r15, %rdi              /* a[3]..*a[0]..<<.lo.. rest = [x - y for x, y in zip(both, first)] */
+	sbbq	%r14, %rsi              /* a[3]..*a[0]..<<.hi.. */
+	subq	%r13, %r9               /* a[1]..*a[1]...lo.. */
+	sbbq	%rbx, %rcx              /* a[1]..*a[1]...hi.. */
+	mulxq	%r11, %r12, %rax        /* rax=a[2]..*a[2]...hi r12=a[2]..*a[2]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	%r14, 120(%rsp)         /* spill a3a0x2.hi.. */
 	movq	88(%rsp), %rdx          /* a[3].. */
-	shlq	$1, %r10                /* a[2]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	movq	%rbp, 120(%rsp)         /* spill a0a0.hi */
-	mulxq	%rax, %rbp, %rax        /* rax=a[3]..*a[1]..<<.hi rbp=a[3]..*a[1]..<<.lo */
-	addq	%rbp, %r13              /* a[2]..*a[2]...lo.. */
-	adcq	%rax, %rbx              /* a[2]..*a[2]...hi.. */
-	mulxq	%r10, %r10, %rax        /* rax=a[3]..*a[2]..<<.hi r10=a[3]..*a[2]..<<.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	mulxq	%rdx, %rdx, %rbp        /* rbp=a[3]..*a[3]...hi rdx=a[3]..*a[3]...lo */
-	subq	%rcx, %r9               /* a[1]..*a[1]...lo..   rest = [x - y for x, y in zip(both, first)] */
-	sbbq	%r8, %r14               /* a[1]..*a[1]...hi.. */
-	subq	%rdi, %r11              /* a[3]..*a[0]..<<.lo.. */
-	sbbq	%r15, %rsi              /* a[3]..*a[0]..<<.hi.. */
-	addq	%r13, %r12              /* a[2]..*a[2]...lo..   low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
-	adcq	%rbx, 120(%rsp)
-	subq	112(%rsp), %r12         /* a[2]..*a[2]...lo.. */
-	movq	%r15, 88(%rsp)          /* spill a3a0x2.hi.. */
-	movq	120(%rsp), %r15         /* a[2]..*a[2]...hi.. */
-	sbbq	104(%rsp), %r15         /* a[2]..*a[2]...hi.. */
-	addq	%r10, 48(%rsp)
-	adcq	%rax, 8(%rsp)
-	movq	%rdi, 104(%rsp)         /* spill a3a0x2.lo.. */
-	movq	48(%rsp), %rdi          /* a[3]..*a[2]..<<.lo.. */
-	subq	64(%rsp), %rdi          /* a[3]..*a[2]..<<.lo.. */
-	movq	%r11, 48(%rsp)          /* spill a[3]..*a[0]..<<.lo.. */
-	movq	8(%rsp), %r11           /* a[3]..*a[2]..<<.hi.. */
-	sbbq	56(%rsp), %r11          /* a[3]..*a[2]..<<.hi.. */
-	addq	40(%rsp), %r13          /* a[2]..*a[2]...lo..   high = [both[k + 4] + rest[k] for k in range(3)] */
-	adcq	32(%rsp), %rbx          /* a[2]..*a[2]...hi.. */
-	addq	24(%rsp), %r10          /* a[3]..*a[2]..<<.lo.. */
-	adcq	16(%rsp), %rax          /* a[3]..*a[2]..<<.hi.. */
-	addq	%rdx, %rcx              /* a[3]..*a[3]...lo..   low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
-	adcq	%rbp, %r8               /* a[3]..*a[3]...hi.. */
-	subq	96(%rsp), %rcx          /* a[3]..*a[3]...lo.. */
-	sbbq	80(%rsp), %r8           /* a[3]..*a[3]...hi.. */
+	mulxq	%r10, %r14, %r10        /* r10=a[3]..*a[1]..<<.hi r14=a[3]..*a[1]..<<.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	addq	%r14, %r12              /* a[2]..*a[2]...lo.. */
+	adcq	%r10, %rax              /* a[2]..*a[2]...hi.. */
+	movq	48(%rsp), %r10          /* a0a0.lo */
+	shlq	$1, %r11                /* a[2]..<< */
+	addq	%r12, %r10              /* a[2]..*a[2]...lo..   low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
+	movq	40(%rsp), %r14          /* a0a0.hi */
+	adcq	%rax, %r14              /* a[2]..*a[2]...hi.. */
+	subq	%rbp, %r10              /* a[2]..*a[2]...lo.. */
+	sbbq	%r8, %r14               /* a[2]..*a[2]...hi.. */
+	mulxq	%r11, %r8, %r11         /* r11=a[3]..*a[2]..<<.hi r8=a[3]..*a[2]..<<.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	addq	8(%rsp), %r12           /* a[2]..*a[2]...lo..   high = [both[k + 4] + rest[k] for k in range(3)] */
+	adcq	32(%rsp), %rax          /* a[2]..*a[2]...hi.. */
+	mulxq	%rdx, %rdx, %rbp        /* rbp=a[3]..*a[3]...hi rdx=a[3]..*a[3]...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	addq	%rdx, %r13              /* a[3]..*a[3]...lo..   low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
+	adcq	%rbp, %rbx              /* a[3]..*a[3]...hi.. */
 	addq	%rdx, %r9               /* a[3]..*a[3]...lo..   high = [both[k + 4] + rest[k] for k in range(3)] */
-	movq	72(%rsp), %rdx          /* reload a */
-	movq	32(%rdx), %rdx          /* a[4] */
-	adcq	%r14, %rbp              /* a[3]..*a[3]...hi.. */
-	movq	%rbp, 8(%rsp)           /* spill a[3]..*a[3]...hi.. */
-	mulxq	%rdx, %rbp, %r14        /* r14=a4a4.hi rbp=a4a4.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	addq	%rbp, %r12              /* a[2]..*a[2]...lo..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	movq	72(%rsp), %rbp          /* a */
-	adcq	%r14, %r15              /* a[2]..*a[2]...hi.. */
-	shlq	$1, %rdx                /* a4x2 */
-	movq	%r9, 16(%rsp)           /* spill a[3]..*a[3]...lo.. */
-	mulxq	40(%rbp), %r9, %r14     /* r14=a5a4x2.hi r9=a5a4x2.lo */
-	addq	%r9, %rdi               /* a[3]..*a[2]..<<.lo.. */
-	adcq	%r14, %r11              /* a[3]..*a[2]..<<.hi.. */
-	mulxq	48(%rbp), %r14, %r9     /* r9=a6a4x2.hi r14=a6a4x2.lo */
-	addq	%r14, %rcx              /* a[3]..*a[3]...lo.. */
-	adcq	%r9, %r8                /* a[3]..*a[3]...hi.. */
-	mulxq	56(%rbp), %rdx, %r9     /* r9=a7a4x2.hi rdx=a7a4x2.lo */
-	addq	104(%rsp), %rdx         /* a3a0x2.lo.. */
-	adcq	88(%rsp), %r9           /* a3a0x2.hi.. */
-	movq	%rdx, %r14              /* a3a0x2.lo.. */
-	movq	40(%rbp), %rdx          /* a[5] */
+	adcq	%rcx, %rbp              /* a[3]..*a[3]...hi.. */
+	addq	%r8, 24(%rsp)           /*                      low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
+	adcq	%r11, 112(%rsp)
+	movq	%rax, 8(%rsp)           /* spill a[2]..*a[2]...hi.. */
+	addq	16(%rsp), %r8           /* a[3]..*a[2]..<<.lo.. high = [both[k + 4] + rest[k] for k in range(3)] */
+	adcq	56(%rsp), %r11          /* a[3]..*a[2]..<<.hi.. */
+	movq	24(%rsp), %rax          /* a[3]..*a[2]..<<.lo.. */
 	movq	%r12, 24(%rsp)          /* spill a[2]..*a[2]...lo.. */
-	movq	%r15, 32(%rsp)          /* spill a[2]..*a[2]...hi.. */
-	mulxq	%rdx, %r15, %r12        /* r12=a5a5.hi r15=a5a5.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	addq	%r15, %rcx              /* a[3]..*a[3]...lo..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	adcq	%r12, %r8               /* a[3]..*a[3]...hi.. */
-	shlq	$1, %rdx                /* a5x2 */
-	mulxq	48(%rbp), %r15, %r12    /* r12=a6a5x2.hi r15=a6a5x2.lo */
-	addq	%r15, %r14              /* a3a0x2.lo.. */
-	adcq	%r12, %r9               /* a3a0x2.hi.. */
-	mulxq	56(%rbp), %r12, %rdx    /* rdx=a7a5x2.hi r12=a7a5x2.lo */
-	addq	%r12, %r13              /* a[2]..*a[2]...lo.. */
-	adcq	%rdx, %rbx              /* a[2]..*a[2]...hi.. */
-	movq	48(%rbp), %rdx          /* a[6] */
-	mulxq	%rdx, %r15, %r12        /* r12=a6a6.hi r15=a6a6.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	addq	%r15, %r13              /* a[2]..*a[2]...lo..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	adcq	%r12, %rbx              /* a[2]..*a[2]...hi.. */
-	movq	48(%rsp), %r12          /* a[3]..*a[0]..<<.lo.. */
-	shlq	$1, %rdx                /* a6x2 */
-	shldq	$8, %r12, %rsi          /* (a[3]..*a[0]..<<.lo..).high return columns[k].split(56)[0] */
-	mulxq	56(%rbp), %r15, %rdx    /* rdx=a7a6x2.hi r15=a7a6x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	addq	%r15, %r10              /* a[3]..*a[2]..<<.lo.. */
-	adcq	%rdx, %rax              /* a[3]..*a[2]..<<.hi.. */
-	movq	56(%rbp), %rdx          /* a[7] */
-	movabsq	$0xffffffffffffff, %r15 /* 0xffffffffffffff */
-	andq	%r15, %r12              /* (a[3]..*a[0]..<<.lo..).low return columns[k].split(56)[0] */
-	mulxq	%rdx, %rbp, %rdx        /* rdx=a7a7.hi rbp=a7a7.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	addq	16(%rsp), %rbp          /* a[3]..*a[3]...lo..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	adcq	8(%rsp), %rdx           /* a[3]..*a[3]...hi.. */
-	shldq	$8, %rbp, %rdx          /* (a[3]..*a[3]...lo..).high return columns[k].split(56)[1] */
-	addq	%rdx, %r12              /* (a[3]..*a[0]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %r10, %rax          /* (a[3]..*a[2]..<<.lo..).high return columns[k].split(56)[1] */
-	andq	%r15, %rbp              /* (a[3]..*a[3]...lo..).low */
-	addq	%rax, %rbp              /* (a[3]..*a[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %r13, %rbx          /* (a[2]..*a[2]...lo..).high return columns[k].split(56)[1] */
-	movq	24(%rsp), %rax          /* a[2]..*a[2]...lo.. */
-	andq	%r15, %r10              /* (a[3]..*a[2]..<<.lo..).low */
-	addq	%rbx, %r10              /* (a[3]..*a[2]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %r14, %r9           /* (a3a0x2.lo..).high   return columns[k].split(56)[1] */
-	addq	%rsi, %r9               /* (a3a0x2.lo..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r15, %r13              /* (a[2]..*a[2]...lo..).low return columns[k].split(56)[1] */
-	addq	%r9, %r13               /* (a[2]..*a[2]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %rcx, %r8           /* (a[3]..*a[3]...lo..).high return columns[k].split(56)[1] */
-	andq	%r15, %r14              /* (a3a0x2.lo..).low */
-	addq	%r8, %r14               /* (a3a0x2.lo..).low..  limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %rdi, %r11          /* (a[3]..*a[2]..<<.lo..).high return columns[k].split(56)[1] */
-	andq	%r15, %rcx              /* (a[3]..*a[3]...lo..).low */
-	addq	%r11, %rcx              /* (a[3]..*a[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movq	32(%rsp), %r11          /* a[2]..*a[2]...hi.. */
-	shldq	$8, %rax, %r11          /* (a[2]..*a[2]...lo..).high return columns[k].split(56)[1] */
-	andq	%r15, %rdi              /* (a[3]..*a[2]..<<.lo..).low */
-	movl	$56, %r9d               /* 0x38 */
-	shrxq	%r9, %r12, %r8          /* ((a[3]..*a[0]..<<.lo..).low..).high return columns[k].split(56)[0] */
-	addq	%r11, %rdi              /* (a[3]..*a[2]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r15, %rax              /* (a[2]..*a[2]...lo..).low return columns[k].split(56)[1] */
-	shrxq	%r9, %rbp, %r11         /* ((a[3]..*a[3]...lo..).low..).high */
-	addq	%rsi, %rax              /* (a[2]..*a[2]...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
-	andq	%r15, %r12              /* ((a[3]..*a[0]..<<.lo..).low..).low return columns[k].split(56)[0] */
-	shrxq	%r9, %r10, %rdx         /* ((a[3]..*a[2]..<<.lo..).low..).high return columns[k].split(56)[1] */
-	addq	%r11, %r12              /* ((a[3]..*a[0]..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r15, %rbp              /* ((a[3]..*a[3]...lo..).low..).low return columns[k].split(56)[1] */
-	shrxq	%r9, %r13, %r11         /* ((a[2]..*a[2]...lo..).low..).high */
-	addq	%rdx, %rbp              /* ((a[3]..*a[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r15, %r10              /* ((a[3]..*a[2]..<<.lo..).low..).low return columns[k].split(56)[1] */
-	shrxq	%r9, %r14, %rdx         /* ((a3a0x2.lo..).low..).high */
-	addq	%r11, %r10              /* ((a[3]..*a[2]..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	addq	%r8, %rdx               /* ((a3a0x2.lo..).low..).high.. */
-	andq	%r15, %r13              /* ((a[2]..*a[2]...lo..).low..).low return columns[k].split(56)[1] */
-	shrxq	%r9, %rcx, %r11         /* ((a[3]..*a[3]...lo..).low..).high */
-	addq	%rdx, %r13              /* ((a[2]..*a[2]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r15, %r14              /* ((a3a0x2.lo..).low..).low return columns[k].split(56)[1] */
-	shrxq	%r9, %rdi, %rdx         /* ((a[3]..*a[2]..<<.lo..).low..).high */
-	addq	%r11, %r14              /* ((a3a0x2.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r15, %rcx              /* ((a[3]..*a[3]...lo..).low..).low return columns[k].split(56)[1] */
-	shrxq	%r9, %rax, %r11         /* ((a[2]..*a[2]...lo..).low..).high */
-	movq	(%rsp), %r9             /* out */
-	addq	%rdx, %rcx              /* ((a[3]..*a[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%r15, %rdi              /* ((a[3]..*a[2]..<<.lo..).low..).low return columns[k].split(56)[1] */
-	andq	%r15, %rax              /* ((a[2]..*a[2]...lo..).low..).low */
-	movq	%r14, 24(%r9)           /*                      return [low(0) + high(7), *reversed(limbs)] */
-	addq	%r11, %rdi              /* ((a[3]..*a[2]..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	addq	%r8, %rax               /* ((a[2]..*a[2]...lo..).low..).low.. return [low(0) + high(7), *reversed(limbs)] */
-	movq	%rcx, 16(%r9)
-	movq	%r13, 32(%r9)
-	movq	%r10, 40(%r9)
-	movq	%rbp, 48(%r9)
-	movq	%rax, (%r9)
-	movq	%rdi, 8(%r9)
-	movq	%r12, 56(%r9)
+	subq	80(%rsp), %r13          /* a[3]..*a[3]...lo..   low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
+	movq	112(%rsp), %r12         /* a[3]..*a[2]..<<.hi.. */
+	sbbq	64(%rsp), %rbx          /* a[3]..*a[3]...hi.. */
+	subq	104(%rsp), %rax         /* a[3]..*a[2]..<<.lo.. */
+	movq	72(%rsp), %rdx          /* reload a */
+	sbbq	96(%rsp), %r12          /* a[3]..*a[2]..<<.hi.. */
+	movq	32(%rdx), %rdx          /* a[4] */
+	movq	72(%rsp), %rcx          /* a */
+	shldq	$8, %rdi, %rsi          /* (a[3]..*a[0]..<<.lo..).high return columns[k].split(56)[0] */
+	movq	%r11, 32(%rsp)          /* spill a[3]..*a[2]..<<.hi.. */
+	movabsq	$0xffffffffffffff, %r11 /* 0xffffffffffffff */
+	andq	%r11, %rdi              /* (a[3]..*a[0]..<<.lo..).low */
+	movq	%rdi, 16(%rsp)          /* spill (a[3]..*a[0]..<<.lo..).low */
+	movq	%r8, 40(%rsp)           /* spill a[3]..*a[2]..<<.lo.. */
+	mulxq	%rdx, %rdi, %r8         /* r8=a4a4.hi rdi=a4a4.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	shlq	$1, %rdx                /* a4x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	addq	%rdi, %r10              /* a[2]..*a[2]...lo.. */
+	adcq	%r8, %r14               /* a[2]..*a[2]...hi.. */
+	shldq	$8, %r10, %r14          /* (a[2]..*a[2]...lo..).high return columns[k].split(56)[1] */
+	mulxq	48(%rcx), %rdi, %r8     /* r8=a6a4x2.hi rdi=a6a4x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	addq	%rdi, %r13              /* a[3]..*a[3]...lo.. */
+	adcq	%r8, %rbx               /* a[3]..*a[3]...hi.. */
+	mulxq	40(%rcx), %rdi, %r8     /* r8=a5a4x2.hi rdi=a5a4x2.lo */
+	addq	%rdi, %rax              /* a[3]..*a[2]..<<.lo.. */
+	movq	%rbp, 48(%rsp)          /* spill a[3]..*a[3]...hi.. */
+	adcq	%r8, %r12               /* a[3]..*a[2]..<<.hi.. */
+	mulxq	56(%rcx), %rdx, %r8     /* r8=a7a4x2.hi rdx=a7a4x2.lo */
+	addq	%rdx, %r15              /* a3a0x2.lo.. */
+	movq	40(%rcx), %rdx          /* a[5] */
+	mulxq	%rdx, %rdi, %rbp        /* rbp=a5a5.hi rdi=a5a5.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	adcq	120(%rsp), %r8          /* a3a0x2.hi..          columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	shldq	$8, %rax, %r12          /* (a[3]..*a[2]..<<.lo..).high return columns[k].split(56)[1] */
+	andq	%r11, %r10              /* (a[2]..*a[2]...lo..).low */
+	addq	%rdi, %r13              /* a[3]..*a[3]...lo..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	adcq	%rbp, %rbx              /* a[3]..*a[3]...hi.. */
+	shldq	$8, %r13, %rbx          /* (a[3]..*a[3]...lo..).high return columns[k].split(56)[1] */
+	andq	%r11, %r13              /* (a[3]..*a[3]...lo..).low */
+	addq	%rsi, %r10              /* (a[2]..*a[2]...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
+	shlq	$1, %rdx                /* a5x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	andq	%r11, %rax              /* (a[3]..*a[2]..<<.lo..).low return columns[k].split(56)[1] */
+	mulxq	48(%rcx), %rbp, %rdi    /* rdi=a6a5x2.hi rbp=a6a5x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	addq	%r12, %r13              /* (a[3]..*a[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	addq	%rbp, %r15              /* a3a0x2.lo..          columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	adcq	%rdi, %r8               /* a3a0x2.hi.. */
+	shldq	$8, %r15, %r8           /* (a3a0x2.lo..).high   return columns[k].split(56)[1] */
+	addq	%rsi, %r8               /* (a3a0x2.lo..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	mulxq	56(%rcx), %rdi, %rsi    /* rsi=a7a5x2.hi rdi=a7a5x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	andq	%r11, %r15              /* (a3a0x2.lo..).low    return columns[k].split(56)[1] */
+	addq	%rbx, %r15              /* (a3a0x2.lo..).low..  limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	addq	%r14, %rax              /* (a[3]..*a[2]..<<.lo..).low.. */
+	movq	48(%rcx), %rdx          /* a[6] */
+	addq	24(%rsp), %rdi          /* a[2]..*a[2]...lo..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulxq	%rdx, %rbp, %rbx        /* rbx=a6a6.hi rbp=a6a6.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	56(%rcx), %rdx          /* a[7] */
+	movq	48(%rcx), %rcx          /* a[6] */
+	movq	%rdi, %rdi              /* a[2]..*a[2]...lo.. */
+	adcq	8(%rsp), %rsi           /* a[2]..*a[2]...hi..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mulxq	%rdx, %r14, %r12        /* r12=a7a7.hi r14=a7a7.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	addq	%r14, %r9               /* a[3]..*a[3]...lo..   columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	adcq	48(%rsp), %r12          /* a[3]..*a[3]...hi.. */
+	addq	%rbp, %rdi              /* a[2]..*a[2]...lo.. */
+	adcq	%rbx, %rsi              /* a[2]..*a[2]...hi.. */
+	shldq	$8, %rdi, %rsi          /* (a[2]..*a[2]...lo..).high return columns[k].split(56)[1] */
+	shlq	$1, %rcx                /* a6x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	movl	$56, %ebx               /* 0x38 */
+	shrxq	%rbx, %r15, %rbp        /* ((a3a0x2.lo..).low..).high return columns[k].split(56)[1] */
+	shrxq	%rbx, %r13, %r14        /* ((a[3]..*a[3]...lo..).low..).high */
+	andq	%r11, %rdi              /* (a[2]..*a[2]...lo..).low */
+	shldq	$8, %r9, %r12           /* (a[3]..*a[3]...lo..).high */
+	addq	16(%rsp), %r12          /* (a[3]..*a[0]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	andq	%r11, %r9               /* (a[3]..*a[3]...lo..).low return columns[k].split(56)[1] */
+	mulxq	%rcx, %rdx, %rcx        /* rcx=a7a6x2.hi rdx=a7a6x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	addq	40(%rsp), %rdx          /* a[3]..*a[2]..<<.lo.. */
+	adcq	32(%rsp), %rcx          /* a[3]..*a[2]..<<.hi.. */
+	shldq	$8, %rdx, %rcx          /* (a[3]..*a[2]..<<.lo..).high return columns[k].split(56)[1] */
+	andq	%r11, %rdx              /* (a[3]..*a[2]..<<.lo..).low */
+	addq	%rsi, %rdx              /* (a[3]..*a[2]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	andq	%r11, %r15              /* ((a3a0x2.lo..).low..).low return columns[k].split(56)[1] */
+	shrxq	%rbx, %rax, %rsi        /* ((a[3]..*a[2]..<<.lo..).low..).high */
+	addq	%r8, %rdi               /* (a[2]..*a[2]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	shrxq	%rbx, %r12, %r8         /* ((a[3]..*a[0]..<<.lo..).low..).high return columns[k].split(56)[0] */
+	movq	%rsi, 8(%rsp)           /* spill ((a[3]..*a[2]..<<.lo..).low..).high */
+	andq	%r11, %r12              /* ((a[3]..*a[0]..<<.lo..).low..).low */
+	addq	%rcx, %r9               /* (a[3]..*a[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	shrxq	%rbx, %r9, %rcx         /* ((a[3]..*a[3]...lo..).low..).high return columns[k].split(56)[1] */
+	addq	%r14, %r15              /* ((a3a0x2.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	shrxq	%rbx, %rdi, %rsi        /* ((a[2]..*a[2]...lo..).low..).high return columns[k].split(56)[1] */
+	shrxq	%rbx, %rdx, %r14        /* ((a[3]..*a[2]..<<.lo..).low..).high */
+	addq	%rcx, %r12              /* ((a[3]..*a[0]..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	movq	(%rsp), %rcx            /* out */
+	addq	%r8, %rbp               /* ((a3a0x2.lo..).low..).high.. */
+	andq	%r11, %rdi              /* ((a[2]..*a[2]...lo..).low..).low return columns[k].split(56)[1] */
+	addq	%rbp, %rdi              /* ((a[2]..*a[2]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	andq	%r11, %r9               /* ((a[3]..*a[3]...lo..).low..).low return columns[k].split(56)[1] */
+	addq	%r14, %r9               /* ((a[3]..*a[3]...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	andq	%r11, %rdx              /* ((a[3]..*a[2]..<<.lo..).low..).low return columns[k].split(56)[1] */
+	shrxq	%rbx, %r10, %rbx        /* ((a[2]..*a[2]...lo..).low..).high */
+	andq	%r11, %r13              /* ((a[3]..*a[3]...lo..).low..).low */
+	andq	%r11, %rax              /* ((a[3]..*a[2]..<<.lo..).low..).low */
+	addq	%rbx, %rax              /* ((a[3]..*a[2]..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	addq	8(%rsp), %r13           /* ((a[3]..*a[3]...lo..).low..).low.. */
+	movq	%r15, 24(%rcx)          /*                      return [low(0) + high(7), *reversed(limbs)] */
+	movq	%r12, 56(%rcx)
+	addq	%rsi, %rdx              /* ((a[3]..*a[2]..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	movq	%rdx, 40(%rcx)          /*                      return [low(0) + high(7), *reversed(limbs)] */
+	andq	%r11, %r10              /* ((a[2]..*a[2]...lo..).low..).low return columns[k].split(56)[1] */
+	addq	%r8, %r10               /* ((a[2]..*a[2]...lo..).low..).low.. return [low(0) + high(7), *reversed(limbs)] */
+	movq	%r13, 16(%rcx)
+	movq	%r10, (%rcx)
+	movq	%rax, 8(%rcx)
+	movq	%rdi, 32(%rcx)
+	movq	%r9, 48(%rcx)
 	addq	$128, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
@@ -757,7 +779,7 @@ SYMBOL(p448_8x56_sqr):
  * args    out in rdi, a in rsi, n in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   216 bytes
+ * stack   224 bytes
  * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p448_8x56_square_n)
@@ -785,274 +807,292 @@ SYMBOL(p448_8x56_square_n):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	subq	$168, %rsp              /* slots */
-	.cfi_def_cfa_offset 224
-	movq	%rdi, (%rsp)            /* spill out */
+	subq	$176, %rsp              /* slots */
+	.cfi_def_cfa_offset 232
 	testq	%rdx, %rdx
+	movq	%rdi, (%rsp)            /* spill out */
 	jz	LOCAL(square_n_none)
-	movq	%rdx, 8(%rsp)           /* keep n */
-	movq	%rsi, %rdx              /* a */
-	movq	(%rdx), %rax            /* a[0] */
-	movq	8(%rdx), %r10           /* a[1] */
-	movq	16(%rdx), %r11          /* a[2] */
-	movq	24(%rdx), %r9           /* a[3] */
-	movq	32(%rdx), %r14          /* a[4] */
-	movq	40(%rdx), %r8           /* a[5] */
-	movq	48(%rdx), %rcx          /* a[6] */
-	movq	56(%rdx), %rsi          /* s7 */
+	movq	%rsi, %r10              /* a */
+	movq	40(%r10), %r8           /* a[5] */
+	movq	24(%r10), %r11          /* a[3] */
+	movq	%rdx, 16(%rsp)          /* keep n */
+	movq	16(%rsi), %rsi          /* a[2] */
+	movq	(%r10), %rax            /* a[0] */
+	movq	32(%r10), %r9           /* a[4] */
+	movq	48(%r10), %rcx          /* a[6] */
+	movq	%rsi, 8(%rsp)           /* keep a[2] */
+	movq	56(%r10), %rsi          /* s7 */
+	movq	8(%r10), %r10           /* a[1] */
 LOCAL(square_n_loop3):
-	leaq	(%rax,%r14,1), %rdx     /* s0..                 sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
-	leaq	(%r10,%r8,1), %rdi      /* s1.. */
-	leaq	(%r11,%rcx,1), %rbx     /* s2.. */
-	leaq	(%r9,%rsi,1), %rbp      /* s3.. */
-	mulxq	%rdx, %r13, %r12        /* r12=s0..*s0...hi r13=s0..*s0...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	leaq	(%r11,%rsi,1), %rdi     /* s3..                 sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
+	leaq	(%r10,%r8,1), %rbx      /* s1.. */
+	leaq	(%rax,%r9,1), %rdx      /* s0.. */
+	movq	%r8, 40(%rsp)           /* spill s5 */
+	mulxq	%rdx, %rbp, %r8         /* r8=s0..*s0...hi rbp=s0..*s0...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	%r9, 56(%rsp)           /* spill s4 */
+	movq	%rsi, 24(%rsp)          /* spill s7 */
+	movq	%rcx, 32(%rsp)          /* spill s6 */
+	movq	8(%rsp), %r9            /* s2 */
 	shlq	$1, %rdx                /* s0..<<               columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	movq	%rsi, 16(%rsp)          /* spill s7 */
-	mulxq	%rdi, %rsi, %r15        /* r15=s1..*s0..<<.hi rsi=s1..*s0..<<.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	movq	%rcx, 24(%rsp)          /* spill s6 */
-	movq	%r8, 32(%rsp)           /* spill s5 */
-	mulxq	%rbp, %r8, %rcx         /* rcx=s3..*s0..<<.hi r8=s3..*s0..<<.lo */
-	movq	%rdx, 40(%rsp)          /* spill s0..<< */
-	movq	%rdi, %rdx              /* s1.. */
-	movq	%r14, 48(%rsp)          /* spill s4 */
-	movq	%r15, 56(%rsp)          /* spill s1..*s0..<<.hi */
-	mulxq	%rdi, %r15, %r14        /* r14=s1..*s1...hi r15=s1..*s1...lo */
-	movq	40(%rsp), %rdx          /* s0..<< */
-	movq	%rsi, 40(%rsp)          /* spill s1..*s0..<<.lo */
-	mulxq	%rbx, %rsi, %rdx        /* rdx=s2..*s0..<<.hi rsi=s2..*s0..<<.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	addq	%rsi, %r15              /* s1..*s1...lo.. */
-	adcq	%rdx, %r14              /* s1..*s1...hi.. */
-	shlq	$1, %rdi                /* s1..<< */
-	movq	%rbx, %rdx              /* s2.. */
-	movq	%r14, 64(%rsp)          /* spill s1..*s1...hi.. */
-	mulxq	%rdi, %r14, %rsi        /* rsi=s2..*s1..<<.hi r14=s2..*s1..<<.lo */
-	addq	%r14, %r8               /* s3..*s0..<<.lo.. */
-	adcq	%rcx, %rsi              /* s3..*s0..<<.hi.. */
-	mulxq	%rbx, %rcx, %r14        /* r14=s2..*s2...hi rcx=s2..*s2...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	movq	%rbp, %rdx              /* s3.. */
-	movq	%rsi, 72(%rsp)          /* spill s3..*s0..<<.hi.. */
-	mulxq	%rdi, %rsi, %rdi        /* rdi=s3..*s1..<<.hi rsi=s3..*s1..<<.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	addq	%rcx, %rsi              /* s2..*s2...lo.. */
-	adcq	%rdi, %r14              /* s2..*s2...hi.. */
-	shlq	$1, %rbx                /* s2..<< */
-	mulxq	%rbx, %rbx, %rdi        /* rdi=s3..*s2..<<.hi rbx=s3..*s2..<<.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	mulxq	%rbp, %rbp, %rcx        /* rcx=s3..*s3...hi rbp=s3..*s3...lo */
+	mulxq	%rdi, %r12, %rsi        /* rsi=s3..*s0..<<.hi r12=s3..*s0..<<.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulxq	%rbx, %r14, %r13        /* r13=s1..*s0..<<.hi r14=s1..*s0..<<.lo */
+	movq	%rdx, 48(%rsp)          /* spill s0..<< */
+	movq	%r13, 64(%rsp)          /* spill s1..*s0..<<.hi */
+	movq	%rbx, %rdx              /* s1.. */
+	leaq	(%r9,%rcx,1), %rcx      /* s2..                 sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
+	mulxq	%rbx, %r15, %r13        /* r13=s1..*s1...hi r15=s1..*s1...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	shlq	$1, %rbx                /* s1..<<               columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	movq	48(%rsp), %rdx          /* s0..<< */
+	movq	%r14, 48(%rsp)          /* spill s1..*s0..<<.lo */
+	mulxq	%rcx, %r14, %rdx        /* rdx=s2..*s0..<<.hi r14=s2..*s0..<<.lo */
+	addq	%r14, %r15              /* s1..*s1...lo.. */
+	adcq	%rdx, %r13              /* s1..*s1...hi.. */
+	movq	%r13, 72(%rsp)          /* spill s1..*s1...hi.. */
+	movq	%rcx, %rdx              /* s2.. */
+	mulxq	%rbx, %r14, %r13        /* r13=s2..*s1..<<.hi r14=s2..*s1..<<.lo */
+	addq	%r14, %r12              /* s3..*s0..<<.lo.. */
+	adcq	%rsi, %r13              /* s3..*s0..<<.hi.. */
+	mulxq	%rcx, %r14, %rsi        /* rsi=s2..*s2...hi r14=s2..*s2...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	%rdi, %rdx              /* s3.. */
+	movq	%r13, 80(%rsp)          /* spill s3..*s0..<<.hi.. */
+	mulxq	%rbx, %r13, %rbx        /* rbx=s3..*s1..<<.hi r13=s3..*s1..<<.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	addq	%r14, %r13              /* s2..*s2...lo.. */
+	adcq	%rbx, %rsi              /* s2..*s2...hi.. */
+	shlq	$1, %rcx                /* s2..<< */
+	mulxq	%rdi, %rbx, %rdi        /* rdi=s3..*s3...hi rbx=s3..*s3...lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	mulxq	%rcx, %r14, %rcx        /* rcx=s3..*s2..<<.hi r14=s3..*s2..<<.lo */
 	movq	%rax, %rdx              /* s0 */
-	movq	%rcx, 80(%rsp)          /* spill s3..*s3...hi */
-	movq	%rbp, 88(%rsp)          /* spill s3..*s3...lo */
-	mulxq	%rax, %rbp, %rcx        /* rcx=s0s0.hi rbp=s0s0.lo */
+	movq	%rdi, 88(%rsp)          /* spill s3..*s3...hi */
+	mulxq	%rax, %rdi, %rax        /* rax=s0s0.hi rdi=s0s0.lo */
 	shlq	$1, %rdx                /* s0x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	movq	%rdi, 96(%rsp)          /* spill s3..*s2..<<.hi */
-	mulxq	%r10, %rdi, %rax        /* rax=s1s0x2.hi rdi=s1s0x2.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	movq	%rbx, 104(%rsp)         /* spill s3..*s2..<<.lo */
-	movq	%r14, 112(%rsp)         /* spill s2..*s2...hi.. */
-	mulxq	%r9, %r14, %rbx         /* rbx=s3s0x2.hi r14=s3s0x2.lo */
-	movq	%rdx, 120(%rsp)         /* spill s0x2 */
+	movq	%rdx, 128(%rsp)         /* spill s0x2 */
+	movq	%rsi, 120(%rsp)         /* spill s2..*s2...hi.. */
+	movq	%r14, 112(%rsp)         /* spill s3..*s2..<<.lo */
+	movq	%rcx, 104(%rsp)         /* spill s3..*s2..<<.hi */
+	mulxq	%r11, %rsi, %rcx        /* rcx=s3s0x2.hi rsi=s3s0x2.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	%rbx, 96(%rsp)          /* spill s3..*s3...lo */
+	mulxq	%r10, %r14, %rbx        /* rbx=s1s0x2.hi r14=s1s0x2.lo */
+	movq	%r13, 136(%rsp)         /* spill s2..*s2...lo.. */
+	movq	%r12, 144(%rsp)         /* spill s3..*s0..<<.lo.. */
 	movq	%r10, %rdx              /* s1 */
-	movq	%rsi, 128(%rsp)         /* spill s2..*s2...lo.. */
-	movq	%r8, 136(%rsp)          /* spill s3..*s0..<<.lo.. */
-	mulxq	%r10, %r8, %rsi         /* rsi=s1s1.hi r8=s1s1.lo */
-	movq	120(%rsp), %rdx         /* s0x2 */
-	movq	%rax, 120(%rsp)         /* spill s1s0x2.hi */
-	mulxq	%r11, %rax, %rdx        /* rdx=s2s0x2.hi rax=s2s0x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	addq	%rax, %r8               /* s1s1.lo.. */
-	adcq	%rdx, %rsi              /* s1s1.hi.. */
+	mulxq	%r10, %r13, %r12        /* r12=s1s1.hi r13=s1s1.lo */
+	movq	128(%rsp), %rdx         /* s0x2 */
+	movq	%rbx, 128(%rsp)         /* spill s1s0x2.hi */
+	mulxq	%r9, %rbx, %rdx         /* rdx=s2s0x2.hi rbx=s2s0x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	addq	%rbx, %r13              /* s1s1.lo.. */
+	adcq	%rdx, %r12              /* s1s1.hi.. */
+	movq	%r12, 152(%rsp)         /* spill s1s1.hi.. */
+	movq	%r9, %rdx               /* s2 */
 	shlq	$1, %r10                /* s1x2 */
-	movq	%r11, %rdx              /* s2 */
-	movq	%rsi, 144(%rsp)         /* spill s1s1.hi.. */
-	mulxq	%r10, %rsi, %rax        /* rax=s2s1x2.hi rsi=s2s1x2.lo */
-	addq	%rsi, %r14              /* s3s0x2.lo.. */
-	adcq	%rax, %rbx              /* s3s0x2.hi.. */
-	mulxq	%r11, %rsi, %rax        /* rax=s2s2.hi rsi=s2s2.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	movq	%r9, %rdx               /* s3 */
-	movq	%rbx, 152(%rsp)         /* spill s3s0x2.hi.. */
-	mulxq	%r10, %rbx, %r10        /* r10=s3s1x2.hi rbx=s3s1x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	addq	%rbx, %rsi              /* s2s2.lo.. */
-	adcq	%r10, %rax              /* s2s2.hi.. */
-	shlq	$1, %r11                /* s2x2 */
-	mulxq	%r9, %rbx, %r10         /* r10=s3s3.hi rbx=s3s3.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	subq	%rbp, %r13              /* s0..*s0...lo..       rest = [x - y for x, y in zip(both, first)] */
-	sbbq	%rcx, %r12              /* s0..*s0...hi.. */
-	subq	%rdi, 40(%rsp)
-	movq	%r12, 160(%rsp)         /* spill s0..*s0...hi.. */
-	movq	56(%rsp), %r12          /* s1..*s0..<<.hi */
-	sbbq	120(%rsp), %r12         /* s1..*s0..<<.hi.. */
-	subq	%r8, %r15               /* s1..*s1...lo.. */
-	movq	%r15, 56(%rsp)          /* spill s1..*s1...lo.. */
-	movq	64(%rsp), %r15          /* s1..*s1...hi.. */
-	sbbq	144(%rsp), %r15         /* s1..*s1...hi.. */
-	subq	%r14, 136(%rsp)
-	movq	%r14, 64(%rsp)          /* spill s3s0x2.lo.. */
-	movq	72(%rsp), %r14          /* s3..*s0..<<.hi.. */
-	sbbq	152(%rsp), %r14         /* s3..*s0..<<.hi.. */
-	addq	128(%rsp), %rbp         /* s2..*s2...lo..       low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
-	adcq	112(%rsp), %rcx         /* s2..*s2...hi.. */
-	subq	%rsi, %rbp              /* s2..*s2...lo.. */
-	sbbq	%rax, %rcx              /* s2..*s2...hi.. */
-	movq	120(%rsp), %rax         /* s1s0x2.hi */
-	addq	104(%rsp), %rdi         /* s3..*s2..<<.lo.. */
-	adcq	96(%rsp), %rax          /* s3..*s2..<<.hi.. */
-	mulxq	%r11, %r9, %r11         /* r11=s3s2x2.hi r9=s3s2x2.lo */
-	subq	%r9, %rdi               /* s3..*s2..<<.lo.. */
-	sbbq	%r11, %rax              /* s3..*s2..<<.hi.. */
-	movq	144(%rsp), %r11         /* s1s1.hi.. */
-	addq	88(%rsp), %r8           /* s3..*s3...lo.. */
-	adcq	80(%rsp), %r11          /* s3..*s3...hi.. */
-	subq	%rbx, %r8               /* s3..*s3...lo.. */
-	sbbq	%r10, %r11              /* s3..*s3...hi.. */
-	movq	112(%rsp), %r10         /* s2..*s2...hi.. */
-	movq	104(%rsp), %r9          /* s3..*s2..<<.lo */
-	movq	88(%rsp), %rsi          /* s3..*s3...lo */
-	movq	48(%rsp), %rdx          /* s4 */
-	addq	128(%rsp), %r13         /* s2..*s2...lo..       high = [both[k + 4] + rest[k] for k in range(3)] */
-	adcq	160(%rsp), %r10         /* s2..*s2...hi.. */
-	addq	40(%rsp), %r9           /* s3..*s2..<<.lo.. */
-	adcq	96(%rsp), %r12          /* s3..*s2..<<.hi.. */
-	addq	56(%rsp), %rsi          /* s3..*s3...lo.. */
-	adcq	80(%rsp), %r15          /* s3..*s3...hi.. */
-	movq	%r15, 40(%rsp)          /* spill s3..*s3...hi.. */
-	mulxq	%rdx, %r15, %rbx        /* rbx=s4s4.hi r15=s4s4.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	addq	%r15, %rbp              /* s2..*s2...lo..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	adcq	%rbx, %rcx              /* s2..*s2...hi.. */
+	mulxq	%r10, %r12, %rbx        /* rbx=s2s1x2.hi r12=s2s1x2.lo */
+	addq	%r12, %rsi              /* s3s0x2.lo.. */
+	adcq	%rbx, %rcx              /* s3s0x2.hi.. */
+	movq	%rcx, 160(%rsp)         /* spill s3s0x2.hi.. */
+	mulxq	%r9, %rbx, %rcx         /* rcx=s2s2.hi rbx=s2s2.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	movq	%r11, %rdx              /* s3 */
+	mulxq	%r10, %r12, %r10        /* r10=s3s1x2.hi r12=s3s1x2.lo columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	subq	%rdi, %rbp              /* s0..*s0...lo..       rest = [x - y for x, y in zip(both, first)] */
+	sbbq	%rax, %r8               /* s0..*s0...hi.. */
+	movq	%r8, 168(%rsp)          /* spill s0..*s0...hi.. */
+	addq	%r12, %rbx              /* s2s2.lo..            columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	adcq	%r10, %rcx              /* s2s2.hi.. */
+	shlq	$1, %r9                 /* s2x2 */
+	addq	136(%rsp), %rdi         /* s2..*s2...lo..       low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
+	mulxq	%r11, %r10, %r8         /* r8=s3s3.hi r10=s3s3.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	adcq	120(%rsp), %rax         /* s2..*s2...hi..       low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
+	subq	%r14, 48(%rsp)          /*                      rest = [x - y for x, y in zip(both, first)] */
+	mulxq	%r9, %rdx, %r11         /* r11=s3s2x2.hi rdx=s3s2x2.lo low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
+	movq	64(%rsp), %r9           /* s1..*s0..<<.hi */
+	movq	72(%rsp), %r12          /* s1..*s1...hi.. */
+	sbbq	128(%rsp), %r9          /* s1..*s0..<<.hi..     rest = [x - y for x, y in zip(both, first)] */
+	movq	%rsi, 72(%rsp)          /* spill s3s0x2.lo.. */
+	subq	%r13, %r15              /* s1..*s1...lo.. */
+	movq	%r15, 64(%rsp)          /* spill s1..*s1...lo.. */
+	movq	80(%rsp), %r15          /* s3..*s0..<<.hi.. */
+	sbbq	152(%rsp), %r12         /* s1..*s1...hi.. */
+	subq	%rsi, 144(%rsp)
+	sbbq	160(%rsp), %r15         /* s3..*s0..<<.hi.. */
+	movq	128(%rsp), %rsi         /* s1s0x2.hi */
+	addq	112(%rsp), %r14         /* s3..*s2..<<.lo..     low = [both[k + 4] + first[k] - first[k + 4] for k in range(3)] */
+	adcq	104(%rsp), %rsi         /* s3..*s2..<<.hi.. */
+	subq	%rdx, %r14              /* s3..*s2..<<.lo.. */
+	sbbq	%r11, %rsi              /* s3..*s2..<<.hi.. */
+	subq	%rbx, %rdi              /* s2..*s2...lo.. */
+	sbbq	%rcx, %rax              /* s2..*s2...hi.. */
+	movq	152(%rsp), %r11         /* s1s1.hi.. */
+	addq	96(%rsp), %r13          /* s3..*s3...lo.. */
+	adcq	88(%rsp), %r11          /* s3..*s3...hi.. */
+	subq	%r10, %r13              /* s3..*s3...lo.. */
+	movq	56(%rsp), %rdx          /* s4 */
+	movq	96(%rsp), %rcx          /* s3..*s3...lo */
+	sbbq	%r8, %r11               /* s3..*s3...hi.. */
+	movq	120(%rsp), %r8          /* s2..*s2...hi.. */
+	movq	112(%rsp), %r10         /* s3..*s2..<<.lo */
+	addq	64(%rsp), %rcx          /* s3..*s3...lo..       high = [both[k + 4] + rest[k] for k in range(3)] */
+	adcq	88(%rsp), %r12          /* s3..*s3...hi.. */
+	addq	48(%rsp), %r10          /* s3..*s2..<<.lo.. */
+	movq	%r12, 48(%rsp)          /* spill s3..*s3...hi.. */
+	adcq	104(%rsp), %r9          /* s3..*s2..<<.hi.. */
+	mulxq	%rdx, %r12, %rbx        /* rbx=s4s4.hi r12=s4s4.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	addq	136(%rsp), %rbp         /* s2..*s2...lo..       high = [both[k + 4] + rest[k] for k in range(3)] */
+	adcq	168(%rsp), %r8          /* s2..*s2...hi.. */
+	addq	%r12, %rdi              /* s2..*s2...lo..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	adcq	%rbx, %rax              /* s2..*s2...hi.. */
 	shlq	$1, %rdx                /* s4x2 */
-	mulxq	32(%rsp), %r15, %rbx    /* rbx=s5s4x2.hi r15=s5s4x2.lo */
-	addq	%r15, %rdi              /* s3..*s2..<<.lo.. */
-	adcq	%rbx, %rax              /* s3..*s2..<<.hi.. */
-	mulxq	24(%rsp), %r15, %rbx    /* rbx=s6s4x2.hi r15=s6s4x2.lo */
-	addq	%r15, %r8               /* s3..*s3...lo.. */
+	movq	%rdi, 56(%rsp)          /* spill s2..*s2...lo.. */
+	mulxq	40(%rsp), %rbx, %rdi    /* rdi=s5s4x2.hi rbx=s5s4x2.lo */
+	addq	%rbx, %r14              /* s3..*s2..<<.lo.. */
+	movq	%r14, 64(%rsp)          /* spill s3..*s2..<<.lo.. */
+	mulxq	32(%rsp), %r12, %rbx    /* rbx=s6s4x2.hi r12=s6s4x2.lo */
+	mulxq	24(%rsp), %r14, %rdx    /* rdx=s7s4x2.hi r14=s7s4x2.lo */
+	adcq	%rdi, %rsi              /* s3..*s2..<<.hi.. */
+	addq	%r12, %r13              /* s3..*s3...lo.. */
 	adcq	%rbx, %r11              /* s3..*s3...hi.. */
-	mulxq	16(%rsp), %rbx, %rdx    /* rdx=s7s4x2.hi rbx=s7s4x2.lo */
-	addq	64(%rsp), %rbx          /* s3s0x2.lo.. */
-	adcq	152(%rsp), %rdx         /* s3s0x2.hi.. */
-	movq	%rdx, %r15              /* s3s0x2.hi.. */
-	movq	32(%rsp), %rdx          /* s5 */
-	movq	%rcx, 48(%rsp)          /* spill s2..*s2...hi.. */
-	movq	%rbp, 56(%rsp)          /* spill s2..*s2...lo.. */
-	mulxq	%rdx, %rbp, %rcx        /* rcx=s5s5.hi rbp=s5s5.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	addq	%rbp, %r8               /* s3..*s3...lo..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	adcq	%rcx, %r11              /* s3..*s3...hi.. */
-	shlq	$1, %rdx                /* s5x2 */
-	mulxq	24(%rsp), %rbp, %rcx    /* rcx=s6s5x2.hi rbp=s6s5x2.lo */
-	addq	%rbp, %rbx              /* s3s0x2.lo.. */
-	adcq	%rcx, %r15              /* s3s0x2.hi.. */
-	mulxq	16(%rsp), %rdx, %rcx    /* rcx=s7s5x2.hi rdx=s7s5x2.lo */
-	addq	%rdx, %r13              /* s2..*s2...lo.. */
-	movq	24(%rsp), %rdx          /* s6 */
-	adcq	%rcx, %r10              /* s2..*s2...hi.. */
-	mulxq	%rdx, %rbp, %rcx        /* rcx=s6s6.hi rbp=s6s6.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	addq	%rbp, %r13              /* s2..*s2...lo..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	adcq	%rcx, %r10              /* s2..*s2...hi.. */
+	addq	72(%rsp), %r14          /* s3s0x2.lo.. */
+	adcq	160(%rsp), %rdx         /* s3s0x2.hi.. */
+	movq	%rdx, %rdi              /* s3s0x2.hi.. */
+	movq	40(%rsp), %rdx          /* s5 */
+	mulxq	%rdx, %r12, %rbx        /* rbx=s5s5.hi r12=s5s5.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	shlq	$1, %rdx                /* s5x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	addq	%r12, %r13              /* s3..*s3...lo.. */
+	adcq	%rbx, %r11              /* s3..*s3...hi.. */
+	mulxq	32(%rsp), %r12, %rbx    /* rbx=s6s5x2.hi r12=s6s5x2.lo */
+	addq	%r12, %r14              /* s3s0x2.lo.. */
+	adcq	%rbx, %rdi              /* s3s0x2.hi.. */
+	mulxq	24(%rsp), %rbx, %rdx    /* rdx=s7s5x2.hi rbx=s7s5x2.lo */
+	addq	%rbx, %rbp              /* s2..*s2...lo.. */
+	adcq	%rdx, %r8               /* s2..*s2...hi.. */
+	movq	32(%rsp), %rdx          /* s6 */
+	mulxq	%rdx, %r12, %rbx        /* rbx=s6s6.hi r12=s6s6.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	addq	%r12, %rbp              /* s2..*s2...lo..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	adcq	%rbx, %r8               /* s2..*s2...hi.. */
 	shlq	$1, %rdx                /* s6x2 */
-	mulxq	16(%rsp), %rdx, %rcx    /* rcx=s7s6x2.hi rdx=s7s6x2.lo */
-	addq	%rdx, %r9               /* s3..*s2..<<.lo.. */
-	movq	16(%rsp), %rdx          /* s7 */
-	adcq	%rcx, %r12              /* s3..*s2..<<.hi.. */
-	mulxq	%rdx, %rdx, %rcx        /* rcx=s7s7.hi rdx=s7s7.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
-	addq	%rdx, %rsi              /* s3..*s3...lo..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	movq	136(%rsp), %rdx         /* s3..*s0..<<.lo.. */
-	adcq	40(%rsp), %rcx          /* s3..*s3...hi.. */
-	shldq	$8, %rdx, %r14          /* (s3..*s0..<<.lo..).high return columns[k].split(56)[0] */
-	shldq	$8, %rsi, %rcx          /* (s3..*s3...lo..).high return columns[k].split(56)[1] */
-	movabsq	$0xffffffffffffff, %rbp /* 0xffffffffffffff */
-	andq	%rbp, %rdx              /* (s3..*s0..<<.lo..).low return columns[k].split(56)[0] */
-	addq	%rcx, %rdx              /* (s3..*s0..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %r9, %r12           /* (s3..*s2..<<.lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rsi              /* (s3..*s3...lo..).low */
-	addq	%r12, %rsi              /* (s3..*s3...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %r13, %r10          /* (s2..*s2...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r9               /* (s3..*s2..<<.lo..).low */
-	addq	%r10, %r9               /* (s3..*s2..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %rbx, %r15          /* (s3s0x2.lo..).high   return columns[k].split(56)[1] */
-	addq	%r14, %r15              /* (s3s0x2.lo..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rbp, %r13              /* (s2..*s2...lo..).low return columns[k].split(56)[1] */
-	addq	%r15, %r13              /* (s2..*s2...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %r8, %r11           /* (s3..*s3...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rbx              /* (s3s0x2.lo..).low */
-	addq	%r11, %rbx              /* (s3s0x2.lo..).low..  limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shldq	$8, %rdi, %rax          /* (s3..*s2..<<.lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r8               /* (s3..*s3...lo..).low */
-	addq	%rax, %r8               /* (s3..*s3...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	movq	56(%rsp), %rax          /* s2..*s2...lo.. */
-	movq	48(%rsp), %r10          /* s2..*s2...hi.. */
-	shldq	$8, %rax, %r10          /* (s2..*s2...lo..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rdi              /* (s3..*s2..<<.lo..).low */
-	addq	%rdi, %r10              /* (s3..*s2..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rbp, %rax              /* (s2..*s2...lo..).low return columns[k].split(56)[1] */
-	addq	%r14, %rax              /* (s2..*s2...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
-	movl	$56, %r11d              /* 0x38 */
-	shrxq	%r11, %rdx, %rcx        /* ((s3..*s0..<<.lo..).low..).high return columns[k].split(56)[0] */
-	shrxq	%r11, %rsi, %rdi        /* ((s3..*s3...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rdx              /* ((s3..*s0..<<.lo..).low..).low return columns[k].split(56)[0] */
-	addq	%rdi, %rdx              /* ((s3..*s0..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%r11, %r9, %rdi         /* ((s3..*s2..<<.lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rsi              /* ((s3..*s3...lo..).low..).low */
-	addq	%rdi, %rsi              /* ((s3..*s3...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%r11, %r13, %rdi        /* ((s2..*s2...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r9               /* ((s3..*s2..<<.lo..).low..).low */
-	addq	%rdi, %r9               /* ((s3..*s2..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%r11, %rbx, %rdi        /* ((s3s0x2.lo..).low..).high return columns[k].split(56)[1] */
-	addq	%rcx, %rdi              /* ((s3s0x2.lo..).low..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rbp, %r13              /* ((s2..*s2...lo..).low..).low return columns[k].split(56)[1] */
-	addq	%rdi, %r13              /* ((s2..*s2...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%r11, %r8, %rdi         /* ((s3..*s3...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %rbx              /* ((s3s0x2.lo..).low..).low */
-	addq	%rdi, %rbx              /* ((s3s0x2.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%r11, %r10, %rdi        /* ((s3..*s2..<<.lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r8               /* ((s3..*s3...lo..).low..).low */
-	addq	%rdi, %r8               /* ((s3..*s3...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%r11, %rax, %rdi        /* ((s2..*s2...lo..).low..).high return columns[k].split(56)[1] */
-	andq	%rbp, %r10              /* ((s3..*s2..<<.lo..).low..).low */
-	addq	%rdi, %r10              /* ((s3..*s2..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	andq	%rbp, %rax              /* ((s2..*s2...lo..).low..).low return columns[k].split(56)[1] */
-	addq	%rcx, %rax              /* ((s2..*s2...lo..).low..).low.. return [low(0) + high(7), *reversed(limbs)] */
-	movq	%r13, %r14              /* ((s2..*s2...lo..).low..).low.. */
-	movq	%r8, %r11               /* ((s3..*s3...lo..).low..).low.. */
-	movq	%r9, %r8                /* ((s3..*s2..<<.lo..).low..).low.. */
-	movq	%rbx, %r9               /* ((s3s0x2.lo..).low..).low.. */
-	movq	%rsi, %rcx              /* ((s3..*s3...lo..).low..).low.. */
-	movq	%rdx, %rsi              /* ((s3..*s0..<<.lo..).low..).low.. */
-	decq	8(%rsp)
+	mulxq	24(%rsp), %rbx, %rdx    /* rdx=s7s6x2.hi rbx=s7s6x2.lo */
+	addq	%rbx, %r10              /* s3..*s2..<<.lo.. */
+	adcq	%rdx, %r9               /* s3..*s2..<<.hi.. */
+	movq	24(%rsp), %rdx          /* s7 */
+	movl	$56, %ebx               /* 0x38 */
+	shlq	$8, %r15                /* %v151                return columns[k].split(56)[0] */
+	mulxq	%rdx, %r12, %rdx        /* rdx=s7s7.hi r12=s7s7.lo return carried(carried(multiplied(multiply, operands, lambda x, y: x * y, 0))) */
+	addq	%r12, %rcx              /* s3..*s3...lo..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	shrxq	%rbx, %rcx, %r12        /* %v156                return columns[k].split(56)[1] */
+	adcq	48(%rsp), %rdx          /* s3..*s3...hi..       columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	shlq	$8, %rdi                /* %v171                return columns[k].split(56)[1] */
+	shlq	$8, %rdx                /* %v155 */
+	shlq	$8, %r9                 /* %v161 */
+	orq	%r12, %rdx              /* (s3..*s3...lo..).high */
+	movabsq	$0xffffffffffffff, %r12 /* 0xffffffffffffff */
+	andq	144(%rsp), %r12         /* (s3..*s0..<<.lo..).low return columns[k].split(56)[0] */
+	addq	%rdx, %r12              /* (s3..*s0..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	shrxq	%rbx, %r10, %rdx        /* %v162                return columns[k].split(56)[1] */
+	orq	%rdx, %r9               /* (s3..*s2..<<.lo..).high */
+	movabsq	$0xffffffffffffff, %rdx /* 0xffffffffffffff */
+	andq	%rdx, %rcx              /* (s3..*s3...lo..).low */
+	addq	%r9, %rcx               /* (s3..*s3...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	shrxq	%rbx, %r14, %r9         /* %v172                return columns[k].split(56)[1] */
+	shlq	$8, %r8                 /* %v166 */
+	orq	%r9, %rdi               /* (s3s0x2.lo..).high */
+	shrxq	%rbx, %rbp, %r9         /* %v167 */
+	andq	%rdx, %rbp              /* (s2..*s2...lo..).low */
+	andq	%rdx, %r14              /* (s3s0x2.lo..).low */
+	orq	%r9, %r8                /* (s2..*s2...lo..).high */
+	shlq	$8, %r11                /* %v177 */
+	shrxq	%rbx, 56(%rsp), %r9     /* %v188 */
+	andq	%rdx, %r10              /* (s3..*s2..<<.lo..).low */
+	shlq	$8, %rax                /* %v187 */
+	orq	%r9, %rax               /* (s2..*s2...lo..).high */
+	shrxq	%rbx, 144(%rsp), %r9    /* %v152                return columns[k].split(56)[0] */
+	orq	%r9, %r15               /* (s3..*s0..<<.lo..).high */
+	addq	%r15, %rdi              /* (s3s0x2.lo..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	shrxq	%rbx, %r13, %r9         /* %v178                return columns[k].split(56)[1] */
+	andq	%rdx, %r13              /* (s3..*s3...lo..).low */
+	addq	%rdi, %rbp              /* (s2..*s2...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	shrxq	%rbx, %r12, %rdi        /* ((s3..*s0..<<.lo..).low..).high return columns[k].split(56)[0] */
+	shlq	$8, %rsi                /* %v182                return columns[k].split(56)[1] */
+	addq	%r8, %r10               /* (s3..*s2..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	shrxq	%rbx, %r10, %r8         /* ((s3..*s2..<<.lo..).low..).high return columns[k].split(56)[1] */
+	orq	%r9, %r11               /* (s3..*s3...lo..).high */
+	addq	%r14, %r11              /* (s3s0x2.lo..).low..  limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	shrxq	%rbx, %r11, %r9         /* ((s3s0x2.lo..).low..).high return columns[k].split(56)[1] */
+	shrxq	%rbx, 64(%rsp), %r14    /* %v183 */
+	orq	%r14, %rsi              /* (s3..*s2..<<.lo..).high */
+	movabsq	$0xffffffffffffff, %r14 /* 0xffffffffffffff */
+	addq	%rsi, %r13              /* (s3..*s3...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	andq	%r14, %r11              /* ((s3s0x2.lo..).low..).low return columns[k].split(56)[1] */
+	shrxq	%rbx, %rcx, %rsi        /* ((s3..*s3...lo..).low..).high */
+	andq	%r14, %rcx              /* ((s3..*s3...lo..).low..).low */
+	andq	%r14, %r12              /* ((s3..*s0..<<.lo..).low..).low return columns[k].split(56)[0] */
+	addq	%r8, %rcx               /* ((s3..*s3...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	andq	64(%rsp), %rdx          /* (s3..*s2..<<.lo..).low return columns[k].split(56)[1] */
+	addq	%rax, %rdx              /* (s3..*s2..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	addq	%rsi, %r12              /* ((s3..*s0..<<.lo..).low..).low.. */
+	shrxq	%rbx, %r13, %rsi        /* ((s3..*s3...lo..).low..).high return columns[k].split(56)[1] */
+	movabsq	$0xffffffffffffff, %rax /* 0xffffffffffffff */
+	andq	56(%rsp), %rax          /* (s2..*s2...lo..).low */
+	andq	%r14, %r10              /* ((s3..*s2..<<.lo..).low..).low */
+	shrxq	%rbx, %rbp, %r8         /* ((s2..*s2...lo..).low..).high */
+	addq	%r8, %r10               /* ((s3..*s2..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	movq	%r10, %r8               /* ((s3..*s2..<<.lo..).low..).low.. */
+	addq	%rsi, %r11              /* ((s3s0x2.lo..).low..).low.. */
+	andq	%r14, %r13              /* ((s3..*s3...lo..).low..).low return columns[k].split(56)[1] */
+	addq	%r15, %rax              /* (s2..*s2...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
+	shrxq	%rbx, %rax, %r10        /* ((s2..*s2...lo..).low..).high return columns[k].split(56)[1] */
+	shrxq	%rbx, %rdx, %rsi        /* ((s3..*s2..<<.lo..).low..).high */
+	addq	%rsi, %r13              /* ((s3..*s3...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	andq	%r14, %rax              /* ((s2..*s2...lo..).low..).low return columns[k].split(56)[1] */
+	addq	%rdi, %rax              /* ((s2..*s2...lo..).low..).low.. return [low(0) + high(7), *reversed(limbs)] */
+	addq	%rdi, %r9               /* ((s3s0x2.lo..).low..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	movq	%rcx, %rcx              /* ((s3..*s3...lo..).low..).low.. */
+	andq	%r14, %rbp              /* ((s2..*s2...lo..).low..).low return columns[k].split(56)[1] */
+	addq	%rbp, %r9               /* ((s2..*s2...lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	movq	%r13, 8(%rsp)           /* keep ((s3..*s3...lo..).low..).low.. */
+	andq	%r14, %rdx              /* ((s3..*s2..<<.lo..).low..).low return columns[k].split(56)[1] */
+	addq	%r10, %rdx              /* ((s3..*s2..<<.lo..).low..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	movq	%rdx, %r10              /* ((s3..*s2..<<.lo..).low..).low.. */
+	decq	16(%rsp)
+	movq	%r12, %rsi              /* ((s3..*s0..<<.lo..).low..).low.. */
 	jnz	LOCAL(square_n_loop3)
+	movq	8(%rsp), %rdx           /* s2 */
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
-	movl	$56, %eax               /* 0x38 */
-	shrxq	%rax, 56(%rsi), %rdx    /* a[7].high            return columns[k].split(56)[0] */
-	shrxq	%rax, 48(%rsi), %r10    /* a[6].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 56(%rsi), %rbx    /* a[7].low             return columns[k].split(56)[0] */
-	addq	%r10, %rbx              /* a[7].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%rax, 40(%rsi), %r10    /* a[5].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 48(%rsi), %rcx    /* a[6].low */
-	addq	%r10, %rcx              /* a[6].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%rax, 32(%rsi), %r10    /* a[4].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 40(%rsi), %r8     /* a[5].low */
-	addq	%r10, %r8               /* a[5].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%rax, 24(%rsi), %r10    /* a[3].high            return columns[k].split(56)[1] */
-	addq	%rdx, %r10              /* a[3].high..          limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	bzhiq	%rax, 32(%rsi), %r14    /* a[4].low             return columns[k].split(56)[1] */
-	addq	%r10, %r14              /* a[4].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%rax, 16(%rsi), %r10    /* a[2].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 24(%rsi), %r9     /* a[3].low */
-	addq	%r10, %r9               /* a[3].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%rax, 8(%rsi), %r10     /* a[1].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 16(%rsi), %r11    /* a[2].low */
-	addq	%r10, %r11              /* a[2].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	shrxq	%rax, (%rsi), %rbp      /* a[0].high            return columns[k].split(56)[1] */
-	bzhiq	%rax, 8(%rsi), %r10     /* a[1].low */
-	addq	%rbp, %r10              /* a[1].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	bzhiq	%rax, (%rsi), %rax      /* a[0].low             return columns[k].split(56)[1] */
-	addq	%rdx, %rax              /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
-	movq	%rbx, %rsi              /* a[7].low.. */
+	movl	$56, %r9d               /* 0x38 */
+	bzhiq	%r9, 16(%rsi), %rdx     /* a[2].low             return columns[k].split(56)[1] */
+	shrxq	%r9, 40(%rsi), %rdi     /* a[5].high */
+	bzhiq	%r9, 56(%rsi), %rbp     /* a[7].low             return columns[k].split(56)[0] */
+	shrxq	%r9, 8(%rsi), %r10      /* a[1].high            return columns[k].split(56)[1] */
+	shrxq	%r9, 16(%rsi), %rcx     /* a[2].high */
+	shrxq	%r9, (%rsi), %r12       /* a[0].high */
+	addq	%r10, %rdx              /* a[2].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	bzhiq	%r9, (%rsi), %rax       /* a[0].low             return columns[k].split(56)[1] */
+	shrxq	%r9, 24(%rsi), %rbx     /* a[3].high */
+	bzhiq	%r9, 8(%rsi), %r10      /* a[1].low */
+	addq	%r12, %r10              /* a[1].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	bzhiq	%r9, 24(%rsi), %r11     /* a[3].low             return columns[k].split(56)[1] */
+	shrxq	%r9, 48(%rsi), %r12     /* a[6].high */
+	shrxq	%r9, 56(%rsi), %r13     /* a[7].high            return columns[k].split(56)[0] */
+	addq	%r13, %rax              /* a[0].low..           return [low(0) + high(7), *reversed(limbs)] */
+	shrxq	%r9, 32(%rsi), %r14     /* a[4].high            return columns[k].split(56)[1] */
+	addq	%rcx, %r11              /* a[3].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	bzhiq	%r9, 48(%rsi), %rcx     /* a[6].low             return columns[k].split(56)[1] */
+	bzhiq	%r9, 40(%rsi), %r8      /* a[5].low */
+	addq	%rdi, %rcx              /* a[6].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	addq	%r13, %rbx              /* a[3].high.. */
+	bzhiq	%r9, 32(%rsi), %r9      /* a[4].low             return columns[k].split(56)[1] */
+	addq	%r12, %rbp              /* a[7].low..           limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	movq	%rbp, %rsi              /* a[7].low.. */
+	addq	%rbx, %r9               /* a[4].low.. */
+	addq	%r14, %r8               /* a[5].low.. */
 LOCAL(square_n_join2):
-	movq	(%rsp), %rdx            /* out */
-	movq	%rax, (%rdx)            /*                      return repeat(n, sqr, a, empty=carry) */
-	movq	%r10, 8(%rdx)
-	movq	%r11, 16(%rdx)
-	movq	%r9, 24(%rdx)
-	movq	%r14, 32(%rdx)
-	movq	%r8, 40(%rdx)
-	movq	%rcx, 48(%rdx)
-	movq	%rsi, 56(%rdx)
-	addq	$168, %rsp
+	movq	(%rsp), %rdi            /* out */
+	movq	%r11, 24(%rdi)          /*                      return repeat(n, sqr, a, empty=carry) */
+	movq	%rcx, 48(%rdi)
+	movq	%rdx, 16(%rdi)
+	movq	%rsi, 56(%rdi)
+	movq	%r10, 8(%rdi)
+	movq	%r9, 32(%rdi)
+	movq	%rax, (%rdi)
+	movq	%r8, 40(%rdi)
+	addq	$176, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -2754,7 +2794,7 @@ SYMBOL(p448_8x56_absolute):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp
- * stack   504 bytes, with what it calls
+ * stack   520 bytes, with what it calls
  */
 	.globl	SYMBOL(p448_8x56_invert)
 	HIDDEN(p448_8x56_invert)
@@ -2899,7 +2939,7 @@ SYMBOL(p448_8x56_invert):
  * args    out in rdi, u in rsi, v in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13
- * stack   648 bytes, with what it calls
+ * stack   664 bytes, with what it calls
  */
 	.globl	SYMBOL(p448_8x56_sqrt_ratio)
 	HIDDEN(p448_8x56_sqrt_ratio)

@@ -933,310 +933,309 @@ SYMBOL(p521_9x58_square_n):
 	movq	%rdi, (%rsp)            /* spill out */
 	testq	%rdx, %rdx
 	jz	LOCAL(square_n_none)
+	movq	%rsi, %rdi              /* a */
+	movq	8(%rdi), %rax           /* a[1] */
+	movq	32(%rdi), %r11          /* a[4] */
 	movq	%rdx, 8(%rsp)           /* keep n */
-	movq	(%rsi), %rdx            /* a[0] */
-	movq	8(%rsi), %rcx           /* a[1] */
-	movq	16(%rsi), %r15          /* a[2] */
-	movq	24(%rsi), %rbp          /* a[3] */
-	movq	32(%rsi), %r11          /* a[4] */
-	movq	40(%rsi), %r13          /* a[5] */
-	movq	48(%rsi), %rbx          /* a[6] */
-	movq	56(%rsi), %r9           /* a[7] */
-	movq	64(%rsi), %r8           /* s8 */
+	movq	64(%rdi), %rsi          /* s8 */
+	movq	40(%rdi), %r9           /* a[5] */
+	movq	24(%rdi), %r10          /* a[3] */
+	movq	16(%rdi), %r15          /* a[2] */
+	movq	(%rdi), %rdx            /* a[0] */
+	movq	56(%rdi), %rcx          /* a[7] */
+	movq	48(%rdi), %r8           /* a[6] */
 LOCAL(square_n_loop3):
-	leaq	(%rdx,%rdx,1), %rax     /* s0x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
-	leaq	(%rcx,%rcx,1), %r10     /* s1x2 */
-	leaq	(%r15,%r15,1), %rsi     /* s2x2 */
-	leaq	(%rbp,%rbp,1), %rdi     /* s3x2 */
-	leaq	(%r11,%r11,1), %r12     /* s4x2 */
-	leaq	(%r13,%r13,1), %r14     /* s5x2 */
-	movq	%r12, 16(%rsp)          /* spill s4x2 */
-	mulxq	%rdx, %r12, %rdx        /* rdx=s0s0.hi r12=s0s0.lo columns[k] += (n * x) * y */
-	movq	%rbx, 24(%rsp)          /* spill s6 */
-	leaq	(%rbx,%rbx,1), %rbx     /* s6x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
-	movq	%r9, 32(%rsp)           /* spill s7 */
-	leaq	(%r9,%r9,1), %r9        /* s7x2 */
-	movq	%rdx, 40(%rsp)          /* spill s0s0.hi */
-	movq	%rcx, %rdx              /* s1 */
-	movq	%r9, 48(%rsp)           /* spill s7x2 */
-	movq	%rbx, 56(%rsp)          /* spill s6x2 */
-	mulxq	%rax, %rbx, %r9         /* r9=s1s0x2.hi rbx=s1s0x2.lo columns[k] += (n * x) * y */
-	mulxq	%rcx, %rdx, %rcx        /* rcx=s1s1.hi rdx=s1s1.lo */
+	leaq	(%rdx,%rdx,1), %rdi     /* s0x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	mulxq	%rdx, %rbp, %rbx        /* rbx=s0s0.hi rbp=s0s0.lo columns[k] += (n * x) * y */
+	leaq	(%rax,%rax,1), %r12     /* s1x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	leaq	(%r10,%r10,1), %r13     /* s3x2 */
+	movq	%rax, %rdx              /* s1 */
+	leaq	(%rcx,%rcx,1), %r14     /* s7x2 */
+	movq	%rcx, 32(%rsp)          /* spill s7 */
+	movq	%r14, 48(%rsp)          /* spill s7x2 */
+	movq	%rbp, 56(%rsp)          /* spill s0s0.lo */
+	leaq	(%r9,%r9,1), %r14       /* s5x2 */
+	movq	%rsi, 80(%rsp)          /* spill s8 */
+	mulxq	%rdi, %rsi, %rcx        /* rcx=s1s0x2.hi rsi=s1s0x2.lo columns[k] += (n * x) * y */
+	movq	%r8, 16(%rsp)           /* spill s6 */
+	leaq	(%r8,%r8,1), %r8        /* s6x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	leaq	(%r11,%r11,1), %rbp     /* s4x2 */
+	movq	%rbx, 40(%rsp)          /* spill s0s0.hi */
+	leaq	(%r15,%r15,1), %rbx     /* s2x2 */
+	movq	%rcx, 104(%rsp)         /* spill s1s0x2.hi */
+	mulxq	%rax, %rdx, %rax        /* rax=s1s1.hi rdx=s1s1.lo columns[k] += (n * x) * y */
+	movq	%rsi, 128(%rsp)         /* spill s1s0x2.lo */
+	movq	%r8, 24(%rsp)           /* spill s6x2 */
 	movq	%rdx, 64(%rsp)          /* spill s1s1.lo */
 	movq	%r15, %rdx              /* s2 */
-	movq	%r12, 72(%rsp)          /* spill s0s0.lo */
-	movq	%r8, 80(%rsp)           /* spill s8 */
-	mulxq	%rax, %r8, %r12         /* r12=s2s0x2.hi r8=s2s0x2.lo */
-	addq	64(%rsp), %r8           /* s1s1.lo.. */
-	adcq	%r12, %rcx              /* s1s1.hi.. */
-	movq	%rcx, 64(%rsp)          /* spill s1s1.hi.. */
-	mulxq	%r10, %rcx, %r12        /* r12=s2s1x2.hi rcx=s2s1x2.lo */
-	mulxq	%r15, %rdx, %r15        /* r15=s2s2.hi rdx=s2s2.lo */
-	movq	%rdx, 88(%rsp)          /* spill s2s2.lo */
-	movq	%rbp, %rdx              /* s3 */
-	movq	%r8, 96(%rsp)           /* spill s1s1.lo.. */
-	movq	%r9, 104(%rsp)          /* spill s1s0x2.hi */
-	mulxq	%rax, %r9, %r8          /* r8=s3s0x2.hi r9=s3s0x2.lo */
-	addq	%r9, %rcx               /* s2s1x2.lo.. */
-	adcq	%r8, %r12               /* s2s1x2.hi.. */
-	mulxq	%r10, %r8, %r9          /* r9=s3s1x2.hi r8=s3s1x2.lo */
-	addq	88(%rsp), %r8           /* s2s2.lo.. */
-	adcq	%r9, %r15               /* s2s2.hi.. */
-	movq	%r12, 88(%rsp)          /* spill s2s1x2.hi.. */
-	mulxq	%rsi, %r12, %r9         /* r9=s3s2x2.hi r12=s3s2x2.lo */
-	mulxq	%rbp, %rdx, %rbp        /* rbp=s3s3.hi rdx=s3s3.lo */
-	movq	%rdx, 112(%rsp)         /* spill s3s3.lo */
+	mulxq	%r15, %rcx, %r15        /* r15=s2s2.hi rcx=s2s2.lo */
+	mulxq	%r12, %r8, %rsi         /* rsi=s2s1x2.hi r8=s2s1x2.lo */
+	movq	%rcx, 88(%rsp)          /* spill s2s2.lo */
+	mulxq	%rdi, %rcx, %rdx        /* rdx=s2s0x2.hi rcx=s2s0x2.lo */
+	addq	64(%rsp), %rcx          /* s1s1.lo.. */
+	adcq	%rdx, %rax              /* s1s1.hi.. */
+	movq	%rax, 64(%rsp)          /* spill s1s1.hi.. */
+	movq	%rbp, 72(%rsp)          /* spill s4x2 */
+	movq	%r10, %rdx              /* s3 */
+	mulxq	%r10, %rax, %r10        /* r10=s3s3.hi rax=s3s3.lo */
+	movq	%rax, 112(%rsp)         /* spill s3s3.lo */
+	mulxq	%rdi, %rbp, %rax        /* rax=s3s0x2.hi rbp=s3s0x2.lo */
+	movq	%rcx, 96(%rsp)          /* spill s1s1.lo.. */
+	addq	%rbp, %r8               /* s2s1x2.lo.. */
+	adcq	%rax, %rsi              /* s2s1x2.hi.. */
+	mulxq	%rbx, %rax, %rcx        /* rcx=s3s2x2.hi rax=s3s2x2.lo */
+	movq	%rdi, 152(%rsp)         /* spill s0x2 */
+	mulxq	%r12, %rbp, %rdx        /* rdx=s3s1x2.hi rbp=s3s1x2.lo */
+	addq	88(%rsp), %rbp          /* s2s2.lo.. */
+	adcq	%rdx, %r15              /* s2s2.hi.. */
+	movq	%rsi, 88(%rsp)          /* spill s2s1x2.hi.. */
+	movq	%r8, 120(%rsp)          /* spill s2s1x2.lo.. */
 	movq	%r11, %rdx              /* s4 */
-	movq	%rcx, 120(%rsp)         /* spill s2s1x2.lo.. */
-	movq	%rbx, 128(%rsp)         /* spill s1s0x2.lo */
-	mulxq	%rax, %rbx, %rcx        /* rcx=s4s0x2.hi rbx=s4s0x2.lo */
-	addq	%r8, %rbx               /* s2s2.lo.. */
+	mulxq	%r12, %r8, %rsi         /* rsi=s4s1x2.hi r8=s4s1x2.lo */
+	addq	%r8, %rax               /* s3s2x2.lo.. */
+	adcq	%rcx, %rsi              /* s3s2x2.hi.. */
+	mulxq	%rdi, %r8, %rcx         /* rcx=s4s0x2.hi r8=s4s0x2.lo */
+	addq	%rbp, %r8               /* s2s2.lo.. */
 	adcq	%rcx, %r15              /* s2s2.hi.. */
-	mulxq	%r10, %rcx, %r8         /* r8=s4s1x2.hi rcx=s4s1x2.lo */
-	addq	%rcx, %r12              /* s3s2x2.lo.. */
-	adcq	%r8, %r9                /* s3s2x2.hi.. */
-	mulxq	%rsi, %rcx, %r8         /* r8=s4s2x2.hi rcx=s4s2x2.lo */
-	addq	112(%rsp), %rcx         /* s3s3.lo.. */
-	adcq	%r8, %rbp               /* s3s3.hi.. */
+	mulxq	%rbx, %rbp, %rcx        /* rcx=s4s2x2.hi rbp=s4s2x2.lo */
+	addq	112(%rsp), %rbp         /* s3s3.lo.. */
 	movq	%r15, 112(%rsp)         /* spill s2s2.hi.. */
-	mulxq	%rdi, %r15, %r8         /* r8=s4s3x2.hi r15=s4s3x2.lo */
+	adcq	%rcx, %r10              /* s3s3.hi.. */
+	mulxq	%r13, %r15, %rcx        /* rcx=s4s3x2.hi r15=s4s3x2.lo */
+	movq	%r8, 144(%rsp)          /* spill s2s2.lo.. */
 	mulxq	%r11, %rdx, %r11        /* r11=s4s4.hi rdx=s4s4.lo */
 	movq	%rdx, 136(%rsp)         /* spill s4s4.lo */
-	movq	%r13, %rdx              /* s5 */
-	movq	%rbx, 144(%rsp)         /* spill s2s2.lo.. */
-	movq	%rax, 152(%rsp)         /* spill s0x2 */
-	mulxq	%rax, %rax, %rbx        /* rbx=s5s0x2.hi rax=s5s0x2.lo */
-	addq	%rax, %r12              /* s3s2x2.lo.. */
-	adcq	%rbx, %r9               /* s3s2x2.hi.. */
-	mulxq	%r10, %rbx, %rax        /* rax=s5s1x2.hi rbx=s5s1x2.lo */
-	addq	%rcx, %rbx              /* s3s3.lo.. */
-	adcq	%rax, %rbp              /* s3s3.hi.. */
-	mulxq	%rsi, %rcx, %rax        /* rax=s5s2x2.hi rcx=s5s2x2.lo */
-	addq	%rcx, %r15              /* s4s3x2.lo.. */
-	adcq	%rax, %r8               /* s4s3x2.hi.. */
-	mulxq	%rdi, %rcx, %rax        /* rax=s5s3x2.hi rcx=s5s3x2.lo */
-	addq	136(%rsp), %rcx         /* s4s4.lo.. */
-	adcq	%rax, %r11              /* s4s4.hi.. */
-	mulxq	%r14, %rdx, %rax        /* rax=s5x2s5.hi rdx=s5x2s5.lo */
-	addq	128(%rsp), %rdx         /* s1s0x2.lo.. */
-	adcq	104(%rsp), %rax         /* s1s0x2.hi.. */
-	movq	%rdx, %r13              /* s1s0x2.lo.. */
-	movq	16(%rsp), %rdx          /* s4x2 */
-	movq	%r9, 104(%rsp)          /* spill s3s2x2.hi.. */
-	mulxq	%r14, %r9, %rdx         /* rdx=s5x2s4x2.hi r9=s5x2s4x2.lo */
-	addq	72(%rsp), %r9           /* s0s0.lo.. */
+	movq	%r9, %rdx               /* s5 */
+	mulxq	%r12, %r9, %r8          /* r8=s5s1x2.hi r9=s5s1x2.lo */
+	addq	%r9, %rbp               /* s3s3.lo.. */
+	adcq	%r8, %r10               /* s3s3.hi.. */
+	mulxq	%rdi, %rdi, %r8         /* r8=s5s0x2.hi rdi=s5s0x2.lo */
+	addq	%rdi, %rax              /* s3s2x2.lo.. */
+	adcq	%r8, %rsi               /* s3s2x2.hi.. */
+	mulxq	%rbx, %rdi, %r8         /* r8=s5s2x2.hi rdi=s5s2x2.lo */
+	addq	%rdi, %r15              /* s4s3x2.lo.. */
+	adcq	%r8, %rcx               /* s4s3x2.hi.. */
+	mulxq	%r14, %r8, %r9          /* r9=s5x2s5.hi r8=s5x2s5.lo */
+	addq	128(%rsp), %r8          /* s1s0x2.lo.. */
+	mulxq	%r13, %rdi, %rdx        /* rdx=s5s3x2.hi rdi=s5s3x2.lo */
+	adcq	104(%rsp), %r9          /* s1s0x2.hi.. */
+	movq	%rsi, 104(%rsp)         /* spill s3s2x2.hi.. */
+	addq	136(%rsp), %rdi         /* s4s4.lo.. */
+	adcq	%rdx, %r11              /* s4s4.hi.. */
+	movq	72(%rsp), %rdx          /* s4x2 */
+	movq	%r14, 128(%rsp)         /* spill s5x2 */
+	mulxq	%r14, %rsi, %rdx        /* rdx=s5x2s4x2.hi rsi=s5x2s4x2.lo */
+	addq	56(%rsp), %rsi          /* s0s0.lo.. */
+	movq	%rax, 56(%rsp)          /* spill s3s2x2.lo.. */
 	adcq	40(%rsp), %rdx          /* s0s0.hi.. */
 	movq	%rdx, 40(%rsp)          /* spill s0s0.hi.. */
-	movq	24(%rsp), %rdx          /* s6 */
-	movq	%r12, 72(%rsp)          /* spill s3s2x2.lo.. */
-	movq	%r14, 128(%rsp)         /* spill s5x2 */
-	mulxq	152(%rsp), %r14, %r12   /* r12=s6s0x2.hi r14=s6s0x2.lo */
-	addq	%r14, %rbx              /* s3s3.lo.. */
-	adcq	%r12, %rbp              /* s3s3.hi.. */
-	mulxq	%r10, %r14, %r12        /* r12=s6s1x2.hi r14=s6s1x2.lo */
-	addq	%r14, %r15              /* s4s3x2.lo.. */
-	adcq	%r12, %r8               /* s4s3x2.hi.. */
-	mulxq	%rsi, %r14, %r12        /* r12=s6s2x2.hi r14=s6s2x2.lo */
-	movq	56(%rsp), %rdx          /* s6x2 */
-	addq	%r14, %rcx              /* s4s4.lo.. */
-	adcq	%r12, %r11              /* s4s4.hi.. */
-	mulxq	%rdi, %r14, %r12        /* r12=s6x2s3x2.hi r14=s6x2s3x2.lo */
-	addq	%r14, %r9               /* s0s0.lo.. */
-	adcq	40(%rsp), %r12          /* s0s0.hi.. */
-	movq	%rbp, 40(%rsp)          /* spill s3s3.hi.. */
-	mulxq	24(%rsp), %rbp, %r14    /* r14=s6x2s6.hi rbp=s6x2s6.lo */
-	movq	%rbx, 24(%rsp)          /* spill s3s3.lo.. */
-	mulxq	16(%rsp), %rdx, %rbx    /* rbx=s6x2s4x2.hi rdx=s6x2s4x2.lo */
-	addq	%rdx, %r13              /* s1s0x2.lo.. */
-	movq	56(%rsp), %rdx          /* s6x2 */
-	adcq	%rbx, %rax              /* s1s0x2.hi.. */
-	addq	120(%rsp), %rbp         /* s2s1x2.lo.. */
-	adcq	88(%rsp), %r14          /* s2s1x2.hi.. */
-	mulxq	128(%rsp), %rdx, %rbx   /* rbx=s6x2s5x2.hi rdx=s6x2s5x2.lo */
-	addq	96(%rsp), %rdx          /* s1s1.lo.. */
-	adcq	64(%rsp), %rbx          /* s1s1.hi.. */
-	movq	%rdx, 64(%rsp)          /* spill s1s1.lo.. */
-	movq	32(%rsp), %rdx          /* s7 */
-	movq	%r14, 88(%rsp)          /* spill s2s1x2.hi.. */
-	movq	%rbp, 96(%rsp)          /* spill s2s1x2.lo.. */
-	mulxq	152(%rsp), %rbp, %r14   /* r14=s7s0x2.hi rbp=s7s0x2.lo */
+	movq	16(%rsp), %rdx          /* s6 */
+	mulxq	%rbx, %r14, %rax        /* rax=s6s2x2.hi r14=s6s2x2.lo */
+	addq	%r14, %rdi              /* s4s4.lo.. */
+	adcq	%rax, %r11              /* s4s4.hi.. */
+	mulxq	152(%rsp), %r14, %rax   /* rax=s6s0x2.hi r14=s6s0x2.lo */
+	addq	%r14, %rbp              /* s3s3.lo.. */
+	adcq	%rax, %r10              /* s3s3.hi.. */
+	mulxq	24(%rsp), %r14, %rax    /* rax=s6x2s6.hi r14=s6x2s6.lo */
+	addq	120(%rsp), %r14         /* s2s1x2.lo.. */
+	adcq	88(%rsp), %rax          /* s2s1x2.hi.. */
+	movq	%rbp, 88(%rsp)          /* spill s3s3.lo.. */
+	mulxq	%r12, %rbp, %rdx        /* rdx=s6s1x2.hi rbp=s6s1x2.lo */
 	addq	%rbp, %r15              /* s4s3x2.lo.. */
-	adcq	%r14, %r8               /* s4s3x2.hi.. */
-	mulxq	%r10, %r14, %rbp        /* rbp=s7s1x2.hi r14=s7s1x2.lo */
+	adcq	%rdx, %rcx              /* s4s3x2.hi.. */
+	movq	%r10, 16(%rsp)          /* spill s3s3.hi.. */
+	movq	%rax, %r10              /* s2s1x2.hi.. */
+	movq	24(%rsp), %rdx          /* s6x2 */
+	mulxq	%r13, %rbp, %rax        /* rax=s6x2s3x2.hi rbp=s6x2s3x2.lo */
+	addq	%rbp, %rsi              /* s0s0.lo.. */
+	adcq	40(%rsp), %rax          /* s0s0.hi.. */
+	movq	%r10, 40(%rsp)          /* spill s2s1x2.hi.. */
+	mulxq	72(%rsp), %rbp, %r10    /* r10=s6x2s4x2.hi rbp=s6x2s4x2.lo */
+	addq	%rbp, %r8               /* s1s0x2.lo.. */
+	adcq	%r10, %r9               /* s1s0x2.hi.. */
+	mulxq	128(%rsp), %r10, %rdx   /* rdx=s6x2s5x2.hi r10=s6x2s5x2.lo */
+	addq	96(%rsp), %r10          /* s1s1.lo.. */
+	adcq	64(%rsp), %rdx          /* s1s1.hi.. */
+	movq	%rdx, 96(%rsp)          /* spill s1s1.hi.. */
+	movq	%r14, 64(%rsp)          /* spill s2s1x2.lo.. */
+	movq	32(%rsp), %rdx          /* s7 */
+	mulxq	152(%rsp), %r14, %rbp   /* rbp=s7s0x2.hi r14=s7s0x2.lo */
+	addq	%r14, %r15              /* s4s3x2.lo.. */
+	adcq	%rbp, %rcx              /* s4s3x2.hi.. */
+	movq	%rcx, 32(%rsp)          /* spill s4s3x2.hi.. */
+	mulxq	48(%rsp), %rbp, %rcx    /* rcx=s7x2s7.hi rbp=s7x2s7.lo */
+	addq	56(%rsp), %rbp          /* s3s2x2.lo.. */
+	adcq	104(%rsp), %rcx         /* s3s2x2.hi.. */
+	mulxq	%r12, %rdx, %r14        /* r14=s7s1x2.hi rdx=s7s1x2.lo */
+	movq	%r15, 56(%rsp)          /* spill s4s3x2.lo.. */
+	addq	%rdx, %rdi              /* s4s4.lo.. */
 	movq	48(%rsp), %rdx          /* s7x2 */
-	addq	%r14, %rcx              /* s4s4.lo.. */
-	adcq	%rbp, %r11              /* s4s4.hi.. */
-	mulxq	%rsi, %r14, %rbp        /* rbp=s7x2s2x2.hi r14=s7x2s2x2.lo */
-	addq	%r14, %r9               /* s0s0.lo.. */
-	adcq	%rbp, %r12              /* s0s0.hi.. */
-	mulxq	%rdi, %r14, %rbp        /* rbp=s7x2s3x2.hi r14=s7x2s3x2.lo */
-	addq	%r14, %r13              /* s1s0x2.lo.. */
-	adcq	%rbp, %rax              /* s1s0x2.hi.. */
-	mulxq	16(%rsp), %r14, %rbp    /* rbp=s7x2s4x2.hi r14=s7x2s4x2.lo */
-	addq	64(%rsp), %r14          /* s1s1.lo.. */
-	adcq	%rbp, %rbx              /* s1s1.hi.. */
-	movq	%r8, 64(%rsp)           /* spill s4s3x2.hi.. */
-	mulxq	32(%rsp), %r8, %rbp     /* rbp=s7x2s7.hi r8=s7x2s7.lo */
-	movq	%r15, 32(%rsp)          /* spill s4s3x2.lo.. */
-	mulxq	128(%rsp), %rdx, %r15   /* r15=s7x2s5x2.hi rdx=s7x2s5x2.lo */
-	addq	96(%rsp), %rdx          /* s2s1x2.lo.. */
-	adcq	88(%rsp), %r15          /* s2s1x2.hi.. */
-	addq	72(%rsp), %r8           /* s3s2x2.lo.. */
-	adcq	104(%rsp), %rbp         /* s3s2x2.hi.. */
-	movq	%rdx, 72(%rsp)          /* spill s2s1x2.lo.. */
-	movq	48(%rsp), %rdx          /* s7x2 */
-	movq	%rbp, 88(%rsp)          /* spill s3s2x2.hi.. */
-	mulxq	56(%rsp), %rbp, %rdx    /* rdx=s7x2s6x2.hi rbp=s7x2s6x2.lo */
+	adcq	%r14, %r11              /* s4s4.hi.. */
+	movq	%rcx, %rcx              /* s3s2x2.hi.. */
+	mulxq	%rbx, %r14, %r15        /* r15=s7x2s2x2.hi r14=s7x2s2x2.lo */
+	addq	%r14, %rsi              /* s0s0.lo.. */
+	adcq	%r15, %rax              /* s0s0.hi.. */
+	mulxq	%r13, %r14, %r15        /* r15=s7x2s3x2.hi r14=s7x2s3x2.lo */
+	addq	%r14, %r8               /* s1s0x2.lo.. */
+	adcq	%r15, %r9               /* s1s0x2.hi.. */
+	mulxq	72(%rsp), %r15, %r14    /* r14=s7x2s4x2.hi r15=s7x2s4x2.lo */
+	addq	%r10, %r15              /* s1s1.lo.. */
+	adcq	96(%rsp), %r14          /* s1s1.hi.. */
+	movq	%rcx, 96(%rsp)          /* spill s3s2x2.hi.. */
+	mulxq	128(%rsp), %r10, %rcx   /* rcx=s7x2s5x2.hi r10=s7x2s5x2.lo */
+	addq	64(%rsp), %r10          /* s2s1x2.lo.. */
+	adcq	40(%rsp), %rcx          /* s2s1x2.hi.. */
+	movq	%rbp, 40(%rsp)          /* spill s3s2x2.lo.. */
+	mulxq	24(%rsp), %rbp, %rdx    /* rdx=s7x2s6x2.hi rbp=s7x2s6x2.lo */
 	addq	144(%rsp), %rbp         /* s2s2.lo.. */
 	adcq	112(%rsp), %rdx         /* s2s2.hi.. */
-	movq	%rdx, 96(%rsp)          /* spill s2s2.hi.. */
+	movq	%rbp, 104(%rsp)         /* spill s2s2.lo.. */
+	movq	%rdx, 64(%rsp)          /* spill s2s2.hi.. */
 	movq	152(%rsp), %rdx         /* s0x2 */
-	movq	%r8, 104(%rsp)          /* spill s3s2x2.lo.. */
-	mulxq	80(%rsp), %r8, %rdx     /* rdx=s8s0x2.hi r8=s8s0x2.lo */
-	addq	%rcx, %r8               /* s4s4.lo.. */
-	movq	80(%rsp), %rcx          /* s8 */
+	mulxq	80(%rsp), %rbp, %rdx    /* rdx=s8s0x2.hi rbp=s8s0x2.lo */
+	addq	%rdi, %rbp              /* s4s4.lo.. */
 	adcq	%rdx, %r11              /* s4s4.hi.. */
-	leaq	(%rcx,%rcx,1), %rdx     /* s8x2 */
-	mulxq	%r10, %rcx, %r10        /* r10=s8x2s1x2.hi rcx=s8x2s1x2.lo */
-	addq	%rcx, %r9               /* s0s0.lo.. */
-	adcq	%r10, %r12              /* s0s0.hi.. */
-	mulxq	%rsi, %rcx, %r10        /* r10=s8x2s2x2.hi rcx=s8x2s2x2.lo */
-	addq	%r13, %rcx              /* s1s0x2.lo.. */
-	adcq	%r10, %rax              /* s1s0x2.hi.. */
-	mulxq	%rdi, %rsi, %r10        /* r10=s8x2s3x2.hi rsi=s8x2s3x2.lo */
-	addq	%rsi, %r14              /* s1s1.lo.. */
-	adcq	%r10, %rbx              /* s1s1.hi.. */
-	mulxq	16(%rsp), %rsi, %r10    /* r10=s8x2s4x2.hi rsi=s8x2s4x2.lo */
-	addq	72(%rsp), %rsi          /* s2s1x2.lo.. */
-	adcq	%r10, %r15              /* s2s1x2.hi.. */
-	mulxq	128(%rsp), %rdi, %r10   /* r10=s8x2s5x2.hi rdi=s8x2s5x2.lo */
-	addq	%rdi, %rbp              /* s2s2.lo.. */
-	adcq	96(%rsp), %r10          /* s2s2.hi.. */
-	mulxq	56(%rsp), %r13, %rdi    /* rdi=s8x2s6x2.hi r13=s8x2s6x2.lo */
-	addq	104(%rsp), %r13         /* s3s2x2.lo.. */
-	adcq	88(%rsp), %rdi          /* s3s2x2.hi.. */
-	movq	%r11, 16(%rsp)          /* spill s4s4.hi.. */
-	movq	%r8, 56(%rsp)           /* spill s4s4.lo.. */
-	mulxq	48(%rsp), %r8, %r11     /* r11=s8x2s7x2.hi r8=s8x2s7x2.lo */
-	addq	24(%rsp), %r8           /* s3s3.lo.. */
-	adcq	40(%rsp), %r11          /* s3s3.hi.. */
-	movq	%r11, 24(%rsp)          /* spill s3s3.hi.. */
-	mulxq	80(%rsp), %r11, %rdx    /* rdx=s8x2s8.hi r11=s8x2s8.lo */
-	addq	32(%rsp), %r11          /* s4s3x2.lo.. */
-	adcq	64(%rsp), %rdx          /* s4s3x2.hi.. */
-	movq	%rdx, 32(%rsp)          /* spill s4s3x2.hi.. */
-	movq	%r12, %rdx              /* s0s0.hi.. */
-	shldq	$6, %r9, %rdx           /* (s0s0.lo..).high     limb, carry = (column + carry).split(width) */
-	shrq	$58, %r12               /* (s0s0.hi..).high */
-	addq	%rdx, %rcx              /* s1s0x2.lo.. */
-	adcq	%r12, %rax              /* s1s0x2.hi.. */
-	movq	%rax, %rdx              /* s1s0x2.hi.. */
-	shldq	$6, %rcx, %rdx          /* (s1s0x2.lo..).high */
-	shrq	$58, %rax               /* (s1s0x2.hi..).high */
-	addq	%rdx, %r14              /* s1s1.lo.. */
-	adcq	%rax, %rbx              /* s1s1.hi.. */
-	movq	%rbx, %rax              /* s1s1.hi.. */
-	shldq	$6, %r14, %rax          /* (s1s1.lo..).high */
-	shrq	$58, %rbx               /* (s1s1.hi..).high */
-	addq	%rax, %rsi              /* s2s1x2.lo.. */
-	adcq	%rbx, %r15              /* s2s1x2.hi.. */
-	movq	%r15, %rax              /* s2s1x2.hi.. */
-	shldq	$6, %rsi, %rax          /* (s2s1x2.lo..).high */
-	shrq	$58, %r15               /* (s2s1x2.hi..).high */
-	addq	%rax, %rbp              /* s2s2.lo.. */
-	adcq	%r15, %r10              /* s2s2.hi.. */
-	movq	%r10, %rax              /* s2s2.hi.. */
-	shldq	$6, %rbp, %rax          /* (s2s2.lo..).high */
-	shrq	$58, %r10               /* (s2s2.hi..).high */
-	addq	%rax, %r13              /* s3s2x2.lo.. */
-	adcq	%r10, %rdi              /* s3s2x2.hi.. */
-	movq	%rdi, %rax              /* s3s2x2.hi.. */
-	shldq	$6, %r13, %rax          /* (s3s2x2.lo..).high */
-	shrq	$58, %rdi               /* (s3s2x2.hi..).high */
-	addq	%rax, %r8               /* s3s3.lo.. */
-	adcq	24(%rsp), %rdi          /* s3s3.hi.. */
-	movq	%rdi, %rax              /* s3s3.hi.. */
-	shldq	$6, %r8, %rax           /* (s3s3.lo..).high */
-	shrq	$58, %rdi               /* (s3s3.hi..).high */
-	addq	%rax, %r11              /* s4s3x2.lo.. */
-	adcq	32(%rsp), %rdi          /* s4s3x2.hi.. */
+	movq	80(%rsp), %rdi          /* s8 */
+	leaq	(%rdi,%rdi,1), %rdx     /* s8x2 */
+	mulxq	%r12, %r12, %rdi        /* rdi=s8x2s1x2.hi r12=s8x2s1x2.lo */
+	addq	%r12, %rsi              /* s0s0.lo.. */
+	adcq	%rdi, %rax              /* s0s0.hi.. */
+	mulxq	%rbx, %rbx, %rdi        /* rdi=s8x2s2x2.hi rbx=s8x2s2x2.lo */
+	addq	%rbx, %r8               /* s1s0x2.lo.. */
+	adcq	%rdi, %r9               /* s1s0x2.hi.. */
+	mulxq	72(%rsp), %rbx, %rdi    /* rdi=s8x2s4x2.hi rbx=s8x2s4x2.lo */
+	addq	%rbx, %r10              /* s2s1x2.lo.. */
+	adcq	%rdi, %rcx              /* s2s1x2.hi.. */
+	mulxq	%r13, %rbx, %rdi        /* rdi=s8x2s3x2.hi rbx=s8x2s3x2.lo */
+	mulxq	48(%rsp), %r13, %r12    /* r12=s8x2s7x2.hi r13=s8x2s7x2.lo */
+	addq	88(%rsp), %r13          /* s3s3.lo.. */
+	adcq	16(%rsp), %r12          /* s3s3.hi.. */
+	addq	%rbx, %r15              /* s1s1.lo.. */
+	movq	%r12, 16(%rsp)          /* spill s3s3.hi.. */
+	adcq	%rdi, %r14              /* s1s1.hi.. */
+	mulxq	24(%rsp), %r12, %rdi    /* rdi=s8x2s6x2.hi r12=s8x2s6x2.lo */
+	movq	%r11, 24(%rsp)          /* spill s4s4.hi.. */
+	mulxq	80(%rsp), %rbx, %r11    /* r11=s8x2s8.hi rbx=s8x2s8.lo */
+	addq	56(%rsp), %rbx          /* s4s3x2.lo.. */
+	adcq	32(%rsp), %r11          /* s4s3x2.hi.. */
+	addq	40(%rsp), %r12          /* s3s2x2.lo.. */
+	movq	%rbp, 40(%rsp)          /* spill s4s4.lo.. */
+	movq	%rax, %rbp              /* s0s0.hi.. */
+	adcq	96(%rsp), %rdi          /* s3s2x2.hi.. */
+	shldq	$6, %rsi, %rbp          /* (s0s0.lo..).high     limb, carry = (column + carry).split(width) */
+	shrq	$58, %rax               /* (s0s0.hi..).high */
+	addq	%rbp, %r8               /* s1s0x2.lo.. */
+	adcq	%rax, %r9               /* s1s0x2.hi.. */
+	movq	%r11, 32(%rsp)          /* spill s4s3x2.hi.. */
 	movabsq	$0x3ffffffffffffff, %rax /* 0x3ffffffffffffff */
-	andq	%rax, %r9               /* (s0s0.lo..).low */
-	movq	%rdi, %r10              /* s4s3x2.hi.. */
-	shldq	$6, %r11, %r10          /* (s4s3x2.lo..).high */
+	movq	%r9, %r11               /* s1s0x2.hi.. */
+	shldq	$6, %r8, %r11           /* (s1s0x2.lo..).high */
+	mulxq	128(%rsp), %rbp, %rdx   /* rdx=s8x2s5x2.hi rbp=s8x2s5x2.lo columns[k] += (n * x) * y */
+	addq	104(%rsp), %rbp         /* s2s2.lo.. */
+	adcq	64(%rsp), %rdx          /* s2s2.hi.. */
+	shrq	$58, %r9                /* (s1s0x2.hi..).high   limb, carry = (column + carry).split(width) */
+	andq	%rax, %rsi              /* (s0s0.lo..).low */
+	addq	%r11, %r15              /* s1s1.lo.. */
+	adcq	%r9, %r14               /* s1s1.hi.. */
+	movq	%r14, %r9               /* s1s1.hi.. */
+	shldq	$6, %r15, %r9           /* (s1s1.lo..).high */
+	shrq	$58, %r14               /* (s1s1.hi..).high */
+	addq	%r9, %r10               /* s2s1x2.lo.. */
+	adcq	%r14, %rcx              /* s2s1x2.hi.. */
+	movq	%rcx, %r9               /* s2s1x2.hi.. */
+	shrq	$58, %rcx               /* (s2s1x2.hi..).high */
+	shldq	$6, %r10, %r9           /* (s2s1x2.lo..).high */
+	andq	%rax, %r8               /* (s1s0x2.lo..).low */
+	addq	%r9, %rbp               /* s2s2.lo.. */
+	adcq	%rcx, %rdx              /* s2s2.hi.. */
+	movq	%rdx, %r9               /* s2s2.hi.. */
+	shrq	$58, %rdx               /* (s2s2.hi..).high */
+	shldq	$6, %rbp, %r9           /* (s2s2.lo..).high */
+	addq	%r12, %r9               /* s3s2x2.lo.. */
+	adcq	%rdx, %rdi              /* s3s2x2.hi.. */
+	movq	%rdi, %rcx              /* s3s2x2.hi.. */
+	shldq	$6, %r9, %rcx           /* (s3s2x2.lo..).high */
+	shrq	$58, %rdi               /* (s3s2x2.hi..).high */
+	addq	%rcx, %r13              /* s3s3.lo.. */
+	adcq	16(%rsp), %rdi          /* s3s3.hi.. */
+	movq	%rdi, %rcx              /* s3s3.hi.. */
+	shldq	$6, %r13, %rcx          /* (s3s3.lo..).high */
+	shrq	$58, %rdi               /* (s3s3.hi..).high */
+	addq	%rbx, %rcx              /* s4s3x2.lo.. */
+	adcq	32(%rsp), %rdi          /* s4s3x2.hi.. */
+	movq	%rdi, %r11              /* s4s3x2.hi.. */
 	shrq	$58, %rdi               /* (s4s3x2.hi..).high */
-	addq	56(%rsp), %r10          /* s4s4.lo.. */
-	adcq	16(%rsp), %rdi          /* s4s4.hi.. */
-	andq	%rax, %rcx              /* (s1s0x2.lo..).low */
+	shldq	$6, %rcx, %r11          /* (s4s3x2.lo..).high */
+	addq	40(%rsp), %r11          /* s4s4.lo.. */
+	adcq	24(%rsp), %rdi          /* s4s4.hi.. */
 	movq	%rdi, %rdx              /* s4s4.hi.. */
-	shldq	$7, %r10, %rdx          /* (s4s4.lo..).high */
+	shldq	$7, %r11, %rdx          /* (s4s4.lo..).high */
 	shrq	$57, %rdi               /* (s4s4.hi..).high */
-	addq	%r9, %rdx               /* (s0s0.lo..).low..    limbs[0], carry = (limbs[0] + carry).split(58) */
+	addq	%rsi, %rdx              /* (s0s0.lo..).low..    limbs[0], carry = (limbs[0] + carry).split(58) */
 	adcq	$0, %rdi                /* (s4s4.hi..).high.. */
-	andq	%rax, %r14              /* (s1s1.lo..).low      limb, carry = (column + carry).split(width) */
-	andq	%rax, %rsi              /* (s2s1x2.lo..).low */
-	andq	%rax, %rbp              /* (s2s2.lo..).low */
-	andq	%rax, %r13              /* (s3s2x2.lo..).low */
+	andq	%rax, %r10              /* (s2s1x2.lo..).low    limb, carry = (column + carry).split(width) */
 	shldq	$6, %rdx, %rdi          /* ((s0s0.lo..).low..).high limbs[0], carry = (limbs[0] + carry).split(58) */
-	andq	%rax, %r8               /* (s3s3.lo..).low      limb, carry = (column + carry).split(width) */
-	andq	%rax, %r11              /* (s4s3x2.lo..).low */
-	addq	%rdi, %rcx              /* (s1s0x2.lo..).low..  limbs[1] += carry */
-	movabsq	$0x1ffffffffffffff, %r9 /* 0x1ffffffffffffff */
-	andq	%r9, %r10               /* (s4s4.lo..).low      limb, carry = (column + carry).split(width) */
+	addq	%rdi, %r8               /* (s1s0x2.lo..).low..  limbs[1] += carry */
+	andq	%rax, %rbp              /* (s2s2.lo..).low      limb, carry = (column + carry).split(width) */
+	andq	%rax, %r13              /* (s3s3.lo..).low */
 	andq	%rax, %rdx              /* ((s0s0.lo..).low..).low limbs[0], carry = (limbs[0] + carry).split(58) */
-	movq	%r14, %r15              /* (s1s1.lo..).low */
-	movq	%r8, %rbx               /* (s3s3.lo..).low */
-	movq	%r11, %r9               /* (s4s3x2.lo..).low */
+	movq	%r10, %r10              /* (s2s1x2.lo..).low */
+	andq	%rax, %r9               /* (s3s2x2.lo..).low    limb, carry = (column + carry).split(width) */
+	movabsq	$0x1ffffffffffffff, %rsi /* 0x1ffffffffffffff */
+	andq	%rsi, %r11              /* (s4s4.lo..).low */
+	movq	%r11, %rsi              /* (s4s4.lo..).low */
+	andq	%rax, %rcx              /* (s4s3x2.lo..).low */
 	movq	%rbp, %r11              /* (s2s2.lo..).low */
-	movq	%rsi, %rbp              /* (s2s1x2.lo..).low */
-	movq	%r10, %r8               /* (s4s4.lo..).low */
+	andq	%rax, %r15              /* (s1s1.lo..).low */
+	movq	%r8, %rax               /* (s1s0x2.lo..).low.. */
+	movq	%r13, %r8               /* (s3s3.lo..).low */
 	decq	8(%rsp)
 	jnz	LOCAL(square_n_loop3)
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
-	movl	$58, %eax               /* 0x3a */
-	shrxq	%rax, (%rsi), %r10      /* a[0].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	shrxq	%rax, 8(%rsi), %r11     /* a[1].high */
-	shrxq	%rax, 16(%rsi), %r9     /* a[2].high */
-	shrxq	%rax, 24(%rsi), %r8     /* a[3].high */
-	shrxq	%rax, 32(%rsi), %rbx    /* a[4].high */
-	shrxq	%rax, 40(%rsi), %r12    /* a[5].high */
-	shrxq	%rax, 48(%rsi), %r14    /* a[6].high */
-	shrxq	%rax, 56(%rsi), %r13    /* a[7].high */
-	movl	$57, %ebp               /* 0x39 */
-	shrxq	%rbp, 64(%rsi), %r15    /* a[8].high */
-	bzhiq	%rax, (%rsi), %rdx      /* a[0].low */
-	bzhiq	%rax, 8(%rsi), %rcx     /* a[1].low */
-	addq	%r15, %rdx              /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	addq	%r10, %rcx              /* a[1].low.. */
-	bzhiq	%rax, 16(%rsi), %r15    /* a[2].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	bzhiq	%rax, 24(%rsi), %r10    /* a[3].low */
-	addq	%r11, %r15              /* a[2].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	addq	%r9, %r10               /* a[3].low.. */
-	bzhiq	%rax, 32(%rsi), %r11    /* a[4].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	bzhiq	%rax, 40(%rsi), %r9     /* a[5].low */
-	addq	%r8, %r11               /* a[4].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	addq	%rbx, %r9               /* a[5].low.. */
-	bzhiq	%rax, 48(%rsi), %rbx    /* a[6].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	bzhiq	%rax, 56(%rsi), %rax    /* a[7].low */
-	addq	%r12, %rbx              /* a[6].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	addq	%r14, %rax              /* a[7].low.. */
-	bzhiq	%rbp, 64(%rsi), %r8     /* a[8].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	addq	%r13, %r8               /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	movq	%r10, %rbp              /* a[3].low.. */
-	movq	%r9, %r13               /* a[5].low.. */
-	movq	%rax, %r9               /* a[7].low.. */
+	movl	$57, %r8d               /* 0x39 */
+	movl	$58, %r10d              /* 0x3a */
+	shrxq	%r10, (%rsi), %r9       /* a[0].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	shrxq	%r10, 8(%rsi), %r15     /* a[1].high */
+	shrxq	%r10, 16(%rsi), %rdi    /* a[2].high */
+	shrxq	%r10, 24(%rsi), %rbx    /* a[3].high */
+	bzhiq	%r10, 8(%rsi), %rax     /* a[1].low */
+	shrxq	%r10, 32(%rsi), %rbp    /* a[4].high */
+	bzhiq	%r10, (%rsi), %rdx      /* a[0].low */
+	shrxq	%r10, 48(%rsi), %r13    /* a[6].high */
+	bzhiq	%r10, 56(%rsi), %rcx    /* a[7].low */
+	addq	%r13, %rcx              /* a[7].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	bzhiq	%r10, 40(%rsi), %r12    /* a[5].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	bzhiq	%r10, 32(%rsi), %r11    /* a[4].low */
+	shrxq	%r10, 40(%rsi), %r13    /* a[5].high */
+	bzhiq	%r8, 64(%rsi), %r14     /* a[8].low */
+	addq	%rbp, %r12              /* a[5].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	addq	%r9, %rax               /* a[1].low.. */
+	movq	%r12, %r9               /* a[5].low.. */
+	shrxq	%r10, 56(%rsi), %rbp    /* a[7].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	bzhiq	%r10, 16(%rsi), %r12    /* a[2].low */
+	addq	%r15, %r12              /* a[2].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	movq	%r12, %r15              /* a[2].low.. */
+	shrxq	%r8, 64(%rsi), %r8      /* a[8].high            low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	addq	%r8, %rdx               /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	addq	%rbx, %r11              /* a[4].low.. */
+	addq	%rbp, %r14              /* a[8].low.. */
+	bzhiq	%r10, 48(%rsi), %r8     /* a[6].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	addq	%r13, %r8               /* a[6].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	bzhiq	%r10, 24(%rsi), %r10    /* a[3].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	addq	%rdi, %r10              /* a[3].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	movq	%r14, %rsi              /* a[8].low.. */
 LOCAL(square_n_join2):
-	movq	(%rsp), %rax            /* out */
-	movq	%rdx, (%rax)            /*                      return repeat(n, sqr, a, empty=carry) */
-	movq	%rcx, 8(%rax)
-	movq	%r15, 16(%rax)
-	movq	%rbp, 24(%rax)
-	movq	%r11, 32(%rax)
-	movq	%r13, 40(%rax)
-	movq	%rbx, 48(%rax)
-	movq	%r9, 56(%rax)
-	movq	%r8, 64(%rax)
+	movq	(%rsp), %rdi            /* out */
+	movq	%r10, 24(%rdi)          /*                      return repeat(n, sqr, a, empty=carry) */
+	movq	%r15, 16(%rdi)
+	movq	%rax, 8(%rdi)
+	movq	%rcx, 56(%rdi)
+	movq	%r8, 48(%rdi)
+	movq	%r9, 40(%rdi)
+	movq	%r11, 32(%rdi)
+	movq	%rdx, (%rdi)
+	movq	%rsi, 64(%rdi)
 	addq	$160, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */

@@ -58,7 +58,7 @@
  * out     out: limbs below 2^52, the last one below 2^49
  * args    out in rdi, a in rsi, b in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
- * saves   rbx rbp r12 r13 r14
+ * saves   rbx rbp r12 r13 r14 r15
  * stack   96 bytes
  * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
@@ -84,148 +84,169 @@ SYMBOL(secp256k1_5x52_mul):
 	pushq	%r14                    /* save */
 	.cfi_def_cfa_offset 48
 	.cfi_offset %r14, -48
-	subq	$56, %rsp               /* slots */
+	pushq	%r15                    /* save */
+	.cfi_def_cfa_offset 56
+	.cfi_offset %r15, -56
+	subq	$48, %rsp               /* slots */
 	.cfi_def_cfa_offset 104
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
 	mulxq	8(%rax), %r8, %r9       /* r9=a0b1.hi r8=a0b1.lo c = columns(lambda x, y: x * y) */
-	mulxq	24(%rax), %r12, %rbp    /* rbp=a0b3.hi r12=a0b3.lo */
 	mulxq	(%rax), %r11, %r10      /* r10=a0b0.hi r11=a0b0.lo */
-	movq	%r11, 8(%rsp)           /* spill a0b0.lo */
-	mulxq	16(%rax), %rbx, %rcx    /* rcx=a0b2.hi rbx=a0b2.lo */
 	mulxq	32(%rax), %r14, %r13    /* r13=a0b4.hi r14=a0b4.lo */
-	movq	%rdi, 24(%rsp)          /* spill out */
-	movq	8(%rsi), %rdx           /* a[1] */
-	mulxq	8(%rax), %rdi, %r11     /* r11=a1b1.hi rdi=a1b1.lo columns[i + j] += times(a[i], b[j]) */
-	addq	%rdi, %rbx              /* a0b2.lo.. */
-	adcq	%r11, %rcx              /* a0b2.hi.. */
-	mulxq	(%rax), %rdi, %r11      /* r11=a1b0.hi rdi=a1b0.lo */
-	addq	%rdi, %r8               /* a0b1.lo.. */
-	adcq	%r11, %r9               /* a0b1.hi.. */
 	movq	%r10, (%rsp)            /* spill a0b0.hi */
-	mulxq	24(%rax), %r11, %r10    /* r10=a1b3.hi r11=a1b3.lo */
-	addq	%r11, %r14              /* a0b4.lo.. */
-	adcq	%r10, %r13              /* a0b4.hi.. */
-	mulxq	16(%rax), %r11, %r10    /* r10=a1b2.hi r11=a1b2.lo */
-	addq	%r11, %r12              /* a0b3.lo.. */
-	adcq	%r10, %rbp              /* a0b3.hi.. */
-	mulxq	32(%rax), %r11, %r10    /* r10=a1b4.hi r11=a1b4.lo c = columns(lambda x, y: x * y) */
-	movq	%r8, 16(%rsp)           /* spill a0b1.lo.. */
-	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	16(%rax), %rdi, %r8     /* r8=a2b2.hi rdi=a2b2.lo columns[i + j] += times(a[i], b[j]) */
-	addq	%rdi, %r14              /* a0b4.lo.. */
-	adcq	%r8, %r13               /* a0b4.hi.. */
-	mulxq	(%rax), %rdi, %r8       /* r8=a2b0.hi rdi=a2b0.lo */
+	mulxq	24(%rax), %r12, %rbp    /* rbp=a0b3.hi r12=a0b3.lo */
+	mulxq	16(%rax), %rbx, %rcx    /* rcx=a0b2.hi rbx=a0b2.lo */
+	movq	%rdi, 16(%rsp)          /* spill out */
+	movq	8(%rsi), %rdx           /* a[1] */
+	mulxq	8(%rax), %rdi, %r10     /* r10=a1b1.hi rdi=a1b1.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rdi, %rbx              /* a0b2.lo.. */
-	movq	%rbx, 32(%rsp)          /* spill a0b2.lo.. */
-	adcq	%r8, %rcx               /* a0b2.hi.. */
-	movq	%r9, 48(%rsp)           /* spill a0b1.hi.. */
-	mulxq	8(%rax), %rdi, %r8      /* r8=a2b1.hi rdi=a2b1.lo */
+	adcq	%r10, %rcx              /* a0b2.hi.. */
+	mulxq	(%rax), %r10, %r15      /* r15=a1b0.hi r10=a1b0.lo */
+	addq	%r10, %r8               /* a0b1.lo.. */
+	mulxq	16(%rax), %rdi, %r10    /* r10=a1b2.hi rdi=a1b2.lo */
+	movq	%r11, 8(%rsp)           /* spill a0b0.lo */
+	adcq	%r15, %r9               /* a0b1.hi.. */
+	movq	%r8, 32(%rsp)           /* spill a0b1.lo.. */
+	mulxq	32(%rax), %r8, %r11     /* r11=a1b4.hi r8=a1b4.lo c = columns(lambda x, y: x * y) */
+	mulxq	24(%rax), %r15, %rdx    /* rdx=a1b3.hi r15=a1b3.lo columns[i + j] += times(a[i], b[j]) */
+	addq	%r15, %r14              /* a0b4.lo.. */
+	adcq	%rdx, %r13              /* a0b4.hi.. */
+	movq	16(%rsi), %rdx          /* a[2] */
 	addq	%rdi, %r12              /* a0b3.lo.. */
-	adcq	%r8, %rbp               /* a0b3.hi.. */
-	mulxq	32(%rax), %rdi, %r8     /* r8=a2b4.hi rdi=a2b4.lo c = columns(lambda x, y: x * y) */
-	mulxq	24(%rax), %r9, %rdx     /* rdx=a2b3.hi r9=a2b3.lo columns[i + j] += times(a[i], b[j]) */
-	addq	%r9, %r11               /* a1b4.lo.. */
-	adcq	%rdx, %r10              /* a1b4.hi.. */
+	adcq	%r10, %rbp              /* a0b3.hi.. */
+	mulxq	(%rax), %r15, %r10      /* r10=a2b0.hi r15=a2b0.lo */
+	addq	%r15, %rbx              /* a0b2.lo.. */
+	adcq	%r10, %rcx              /* a0b2.hi.. */
+	movq	%rbx, 24(%rsp)          /* spill a0b2.lo.. */
+	mulxq	24(%rax), %r15, %r10    /* r10=a2b3.hi r15=a2b3.lo */
+	addq	%r15, %r8               /* a1b4.lo.. */
+	adcq	%r10, %r11              /* a1b4.hi.. */
+	mulxq	16(%rax), %r15, %r10    /* r10=a2b2.hi r15=a2b2.lo */
+	addq	%r15, %r14              /* a0b4.lo.. */
+	adcq	%r10, %r13              /* a0b4.hi.. */
+	mulxq	8(%rax), %r15, %r10     /* r10=a2b1.hi r15=a2b1.lo */
+	addq	%r15, %r12              /* a0b3.lo.. */
+	adcq	%r10, %rbp              /* a0b3.hi.. */
+	mulxq	32(%rax), %r15, %r10    /* r10=a2b4.hi r15=a2b4.lo c = columns(lambda x, y: x * y) */
 	movq	24(%rsi), %rdx          /* a[3] */
-	mulxq	16(%rax), %rbx, %r9     /* r9=a3b2.hi rbx=a3b2.lo */
-	addq	%rbx, %r11              /* a1b4.lo.. */
-	adcq	%r9, %r10               /* a1b4.hi.. */
-	mulxq	8(%rax), %rbx, %r9      /* r9=a3b1.hi rbx=a3b1.lo */
+	mulxq	8(%rax), %rbx, %rdi     /* rdi=a3b1.hi rbx=a3b1.lo columns[i + j] += times(a[i], b[j]) */
 	addq	%rbx, %r14              /* a0b4.lo.. */
-	adcq	%r9, %r13               /* a0b4.hi.. */
-	movq	%rcx, 40(%rsp)          /* spill a0b2.hi.. */
-	mulxq	(%rax), %rcx, %rbx      /* rbx=a3b0.hi rcx=a3b0.lo */
-	addq	%rcx, %r12              /* a0b3.lo.. */
+	adcq	%rdi, %r13              /* a0b4.hi.. */
+	mulxq	16(%rax), %rbx, %rdi    /* rdi=a3b2.hi rbx=a3b2.lo */
+	addq	%rbx, %r8               /* a1b4.lo.. */
+	adcq	%rdi, %r11              /* a1b4.hi.. */
+	mulxq	24(%rax), %rbx, %rdi    /* rdi=a3b3.hi rbx=a3b3.lo */
+	addq	%rbx, %r15              /* a2b4.lo.. */
+	adcq	%rdi, %r10              /* a2b4.hi.. */
+	mulxq	(%rax), %rdi, %rbx      /* rbx=a3b0.hi rdi=a3b0.lo */
+	addq	%rdi, %r12              /* a0b3.lo.. */
 	adcq	%rbx, %rbp              /* a0b3.hi.. */
-	mulxq	32(%rax), %rbx, %rcx    /* rcx=a3b4.hi rbx=a3b4.lo c = columns(lambda x, y: x * y) */
-	mulxq	24(%rax), %r9, %rdx     /* rdx=a3b3.hi r9=a3b3.lo columns[i + j] += times(a[i], b[j]) */
-	addq	%r9, %rdi               /* a2b4.lo.. */
-	adcq	%rdx, %r8               /* a2b4.hi.. */
+	mulxq	32(%rax), %rbx, %rdi    /* rdi=a3b4.hi rbx=a3b4.lo c = columns(lambda x, y: x * y) */
 	movq	32(%rsi), %rdx          /* a[4] */
-	mulxq	16(%rax), %rsi, %r9     /* r9=a4b2.hi rsi=a4b2.lo */
-	addq	%rsi, %rdi              /* a2b4.lo.. */
-	adcq	%r9, %r8                /* a2b4.hi.. */
-	mulxq	(%rax), %r9, %rsi       /* rsi=a4b0.hi r9=a4b0.lo */
-	addq	%r9, %r14               /* a0b4.lo.. */
-	adcq	%rsi, %r13              /* a0b4.hi.. */
-	mulxq	24(%rax), %rsi, %r9     /* r9=a4b3.hi rsi=a4b3.lo */
+	movq	%rcx, 40(%rsp)          /* spill a0b2.hi.. */
+	mulxq	16(%rax), %rsi, %rcx    /* rcx=a4b2.hi rsi=a4b2.lo columns[i + j] += times(a[i], b[j]) */
+	addq	%rsi, %r15              /* a2b4.lo.. */
+	adcq	%rcx, %r10              /* a2b4.hi.. */
+	mulxq	24(%rax), %rsi, %rcx    /* rcx=a4b3.hi rsi=a4b3.lo */
 	addq	%rsi, %rbx              /* a3b4.lo.. */
-	adcq	%r9, %rcx               /* a3b4.hi.. */
-	mulxq	8(%rax), %rsi, %r9      /* r9=a4b1.hi rsi=a4b1.lo */
-	addq	%rsi, %r11              /* a1b4.lo.. */
-	movabsq	$0x1000003d10, %rsi     /* 0x1000003d10 */
+	adcq	%rcx, %rdi              /* a3b4.hi.. */
+	mulxq	(%rax), %rcx, %rsi      /* rsi=a4b0.hi rcx=a4b0.lo */
+	addq	%rcx, %r14              /* a0b4.lo.. */
+	adcq	%rsi, %r13              /* a0b4.hi.. */
+	mulxq	8(%rax), %rsi, %rcx     /* rcx=a4b1.hi rsi=a4b1.lo */
 	mulxq	32(%rax), %rdx, %rax    /* rax=a4b4.hi rdx=a4b4.lo c = columns(lambda x, y: x * y) */
-	adcq	%r9, %r10               /* a1b4.hi..            columns[i + j] += times(a[i], b[j]) */
-	mulxq	%rsi, %r9, %rdx         /* rdx=a4b4.lo.hi r9=a4b4.lo.lo r3, over = (c[3] + FOLD * low).split(52) */
-	addq	%r9, %r12               /* a0b3.lo.. */
+	addq	%rsi, %r8               /* a1b4.lo..            columns[i + j] += times(a[i], b[j]) */
+	adcq	%rcx, %r11              /* a1b4.hi.. */
+	movabsq	$0x1000003d10, %rcx     /* 0x1000003d10 */
+	mulxq	%rcx, %rsi, %rdx        /* rdx=a4b4.lo.hi rsi=a4b4.lo.lo r3, over = (c[3] + FOLD * low).split(52) */
+	addq	%rsi, %r12              /* a0b3.lo.. */
+	movl	$52, %esi               /* 0x34 */
 	adcq	%rdx, %rbp              /* a0b3.hi.. */
-	shldq	$12, %r12, %rbp         /* (a0b3.lo..).high */
-	movabsq	$0x1000003d10000, %rdx  /* 0x1000003d10000 */
+	shrxq	%rsi, %r12, %rdx        /* %v102 */
+	shlq	$12, %rbp               /* %v101 */
+	orq	%rdx, %rbp              /* (a0b3.lo..).high */
 	addq	%rbp, %r14              /* a0b4.lo..            r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
+	movabsq	$0x1000003d10000, %rdx  /* 0x1000003d10000 */
 	adcq	$0, %r13                /* a0b4.hi.. */
-	mulxq	%rax, %rdx, %r9         /* r9=a4b4.hi.hi rdx=a4b4.hi.lo */
-	addq	%rdx, %r14              /* a0b4.lo.. */
-	adcq	%r9, %r13               /* a0b4.hi.. */
-	shldq	$12, %r14, %r13         /* (a0b4.lo..).high */
-	movabsq	$0xfffffffffffff, %r9   /* 0xfffffffffffff */
-	addq	%r13, %r11              /* a1b4.lo..            upper, over = (c[5] + over).split(52) */
-	adcq	$0, %r10                /* a1b4.hi.. */
-	shldq	$12, %r11, %r10         /* (a1b4.lo..).high */
-	andq	%r9, %r11               /* (a1b4.lo..).low */
-	movl	$52, %edx               /* 0x34 */
-	bzhiq	%rdx, %r14, %rax        /* (a0b4.lo..).low      r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
-	shrq	$48, %rax               /* (a0b4.lo..).low.high r4, top = r4.split(48) */
-	shlq	$4, %r11                /* (a1b4.lo..).low<<    r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
-	orq	%r11, %rax              /* (a0b4.lo..).low.high.. */
+	mulxq	%rax, %rbp, %rdx        /* rdx=a4b4.hi.hi rbp=a4b4.hi.lo */
+	addq	%rbp, %r14              /* a0b4.lo.. */
+	shrxq	%rsi, %r14, %rax        /* %v113 */
+	movabsq	$0xfffffffffffff, %rbp  /* 0xfffffffffffff */
+	adcq	%rdx, %r13              /* a0b4.hi.. */
 	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
+	shlq	$12, %r13               /* %v112 */
+	orq	%rax, %r13              /* (a0b4.lo..).high */
+	addq	%r13, %r8               /* a1b4.lo..            upper, over = (c[5] + over).split(52) */
+	adcq	$0, %r11                /* a1b4.hi.. */
+	shrxq	%rsi, %r8, %rax         /* %v120 */
+	andq	%rbp, %r8               /* (a1b4.lo..).low */
+	shlq	$4, %r8                 /* (a1b4.lo..).low<<    r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	shlq	$12, %r11               /* %v119                upper, over = (c[5] + over).split(52) */
+	orq	%rax, %r11              /* (a1b4.lo..).high */
+	addq	%r11, %r15              /* a2b4.lo..            upper, over = (c[6] + over).split(52) */
+	adcq	$0, %r10                /* a2b4.hi.. */
+	shlq	$12, %r10               /* %v136 */
+	bzhiq	%rsi, %r14, %rax        /* (a0b4.lo..).low      r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
+	shrq	$48, %rax               /* (a0b4.lo..).low.high r4, top = r4.split(48) */
+	orq	%r8, %rax               /* (a0b4.lo..).low.high.. r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
 	mulxq	%rax, %r11, %rax        /* rax=.hi r11=.lo */
 	addq	8(%rsp), %r11           /* a0b0.lo.. */
 	adcq	(%rsp), %rax            /* a0b0.hi.. */
-	movq	48(%rsp), %rbp          /* a0b1.hi.. */
-	shldq	$12, %r11, %rax         /* (a0b0.lo..).high */
-	movq	%rsi, %rdx              /* 0x1000003d10 */
-	addq	16(%rsp), %rax          /* a0b1.lo..            r1, carry = (c[1] + carry + FOLD * upper).split(52) */
-	adcq	$0, %rbp                /* a0b1.hi.. */
-	movq	40(%rsp), %rsi          /* a0b2.hi.. */
-	addq	%r10, %rdi              /* a2b4.lo..            upper, over = (c[6] + over).split(52) */
-	adcq	$0, %r8                 /* a2b4.hi.. */
-	shldq	$12, %rdi, %r8          /* (a2b4.lo..).high */
-	andq	%r9, %rdi               /* (a2b4.lo..).low */
-	addq	%r8, %rbx               /* a3b4.lo..            upper, over = (c[7] + over).split(64) */
-	adcq	$0, %rcx                /* a3b4.hi.. */
-	mulxq	%rbx, %r8, %r10         /* r10=a3b4.lo...hi r8=a3b4.lo...lo r2, carry = (c[2] + carry + FOLD * upper).split(52) */
-	andq	%r9, %r12               /* (a0b3.lo..).low      r3, over = (c[3] + FOLD * low).split(52) */
-	mulxq	%rdi, %rdi, %rdx        /* rdx=(a2b4.lo..).low.hi rdi=(a2b4.lo..).low.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
-	addq	%rdi, %rax              /* a0b1.lo.. */
-	adcq	%rdx, %rbp              /* a0b1.hi.. */
-	shldq	$12, %rax, %rbp         /* (a0b1.lo..).high */
+	shrxq	%rsi, %r11, %r8         /* %v132 */
+	movq	%rcx, %rdx              /* 0x1000003d10 */
+	shlq	$12, %rax               /* %v131 */
+	orq	%r8, %rax               /* (a0b0.lo..).high */
+	shrxq	%rsi, %r15, %r8         /* %v137                upper, over = (c[6] + over).split(52) */
+	orq	%r8, %r10               /* (a2b4.lo..).high */
+	addq	%r10, %rbx              /* a3b4.lo..            upper, over = (c[7] + over).split(64) */
+	movq	40(%rsp), %r10          /* a0b2.hi.. */
+	adcq	$0, %rdi                /* a3b4.hi.. */
+	andq	%rbp, %r15              /* (a2b4.lo..).low      upper, over = (c[6] + over).split(52) */
+	movq	%r11, %r11              /* a0b0.lo.. */
+	addq	32(%rsp), %rax          /* a0b1.lo..            r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	adcq	$0, %r9                 /* a0b1.hi.. */
+	andq	%rbp, %r12              /* (a0b3.lo..).low      r3, over = (c[3] + FOLD * low).split(52) */
+	mulxq	%r15, %rcx, %r8         /* r8=(a2b4.lo..).low.hi rcx=(a2b4.lo..).low.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	addq	%rcx, %rax              /* a0b1.lo.. */
+	adcq	%r8, %r9                /* a0b1.hi.. */
+	mulxq	%rbx, %rbx, %r8         /* r8=a3b4.lo...hi rbx=a3b4.lo...lo r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	shrxq	%rsi, %rax, %rdx        /* %v147                r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	shlq	$12, %r9                /* %v146 */
+	orq	%rdx, %r9               /* (a0b1.lo..).high */
+	addq	24(%rsp), %r9           /* a0b2.lo..            r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	adcq	$0, %r10                /* a0b2.hi.. */
+	movabsq	$0xffffffffffff, %rcx   /* 0xffffffffffff */
+	addq	%rbx, %r9               /* a0b2.lo.. */
 	movabsq	$0x1000003d10000, %rdx  /* 0x1000003d10000 */
-	addq	32(%rsp), %rbp          /* a0b2.lo..            r2, carry = (c[2] + carry + FOLD * upper).split(52) */
-	adcq	$0, %rsi                /* a0b2.hi.. */
-	movabsq	$0xffffffffffff, %rdi   /* 0xffffffffffff */
-	addq	%r8, %rbp               /* a0b2.lo.. */
-	adcq	%r10, %rsi              /* a0b2.hi.. */
-	shldq	$12, %rbp, %rsi         /* (a0b2.lo..).high */
-	andq	%r9, %r11               /* (a0b0.lo..).low      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
-	mulxq	%rcx, %rdx, %rcx        /* rcx=a3b4.hi...hi rdx=a3b4.hi...lo r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
-	movq	24(%rsp), %r10          /* out */
-	andq	%rdi, %r14              /* (a0b4.lo..).low      r4, top = r4.split(48) */
-	movq	%r11, (%r10)            /*                      return [r0, r1, r2, r3, r4 + carry] */
-	andq	%r9, %rax               /* (a0b1.lo..).low      r1, carry = (c[1] + carry + FOLD * upper).split(52) */
-	addq	%r12, %rsi              /* (a0b2.lo..).high..   r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
-	addq	%rdx, %rsi              /* (a0b2.lo..).high.. */
-	adcq	$0, %rcx                /* a3b4.hi...hi.. */
-	shldq	$12, %rsi, %rcx         /* ((a0b2.lo..).high..).high */
-	andq	%r9, %rbp               /* (a0b2.lo..).low      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
-	movq	%rbp, 16(%r10)          /*                      return [r0, r1, r2, r3, r4 + carry] */
-	andq	%r9, %rsi               /* ((a0b2.lo..).high..).low r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
-	movq	%rsi, 24(%r10)          /*                      return [r0, r1, r2, r3, r4 + carry] */
-	movq	%rax, 8(%r10)
-	addq	%rcx, %r14              /* (a0b4.lo..).low.. */
-	movq	%r14, 32(%r10)
-	addq	$56, %rsp
+	adcq	%r8, %r10               /* a0b2.hi.. */
+	andq	%rcx, %r14              /* (a0b4.lo..).low      r4, top = r4.split(48) */
+	andq	%rbp, %r11              /* (a0b0.lo..).low      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	shrxq	%rsi, %r9, %r8          /* %v158                r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	andq	%rbp, %r9               /* (a0b2.lo..).low */
+	movq	16(%rsp), %rbx          /* out */
+	andq	%rbp, %rax              /* (a0b1.lo..).low      r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	movq	%r11, (%rbx)            /*                      return [r0, r1, r2, r3, r4 + carry] */
+	shlq	$12, %r10               /* %v157                r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	mulxq	%rdi, %rdx, %r11        /* r11=a3b4.hi...hi rdx=a3b4.hi...lo r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
+	orq	%r8, %r10               /* (a0b2.lo..).high     r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	addq	%r12, %r10              /* (a0b2.lo..).high..   r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
+	addq	%rdx, %r10              /* (a0b2.lo..).high.. */
+	movq	%rax, 8(%rbx)           /*                      return [r0, r1, r2, r3, r4 + carry] */
+	adcq	$0, %r11                /* a3b4.hi...hi..       r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
+	shlq	$12, %r11               /* %v166 */
+	shrxq	%rsi, %r10, %rax        /* %v167 */
+	andq	%rbp, %r10              /* ((a0b2.lo..).high..).low */
+	orq	%rax, %r11              /* ((a0b2.lo..).high..).high */
+	addq	%r11, %r14              /* (a0b4.lo..).low..    return [r0, r1, r2, r3, r4 + carry] */
+	movq	%r14, 32(%rbx)
+	movq	%r9, 16(%rbx)
+	movq	%r10, 24(%rbx)
+	addq	$48, %rsp
+	.cfi_def_cfa_offset 56
+	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
+	.cfi_restore %r15
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
 	.cfi_restore %r14
@@ -282,128 +303,128 @@ SYMBOL(secp256k1_5x52_sqr):
 	.cfi_offset %r14, -48
 	subq	$104, %rsp              /* slots */
 	.cfi_def_cfa_offset 152
-	movq	24(%rsi), %rdx          /* a[3] */
-	mulxq	%rdx, %r14, %r13        /* r13=a3a3.hi r14=a3a3.lo c = columns(lambda x, y: x * y) */
+	movq	16(%rsi), %rdx          /* a[2] */
+	mulxq	%rdx, %r9, %r11         /* r11=a2a2.hi r9=a2a2.lo c = columns(lambda x, y: x * y) */
+	movq	%r11, 56(%rsp)          /* spill a2a2.hi */
 	movq	(%rsi), %rdx            /* a[0] */
 	mulxq	%rdx, %r10, %rax        /* rax=a0a0.hi r10=a0a0.lo */
-	movq	%rdi, 32(%rsp)          /* spill out */
 	movq	%r10, 16(%rsp)          /* spill a0a0.lo */
+	movq	24(%rsi), %rdx          /* a[3] */
 	movq	%rax, 8(%rsp)           /* spill a0a0.hi */
+	mulxq	%rdx, %r14, %r13        /* r13=a3a3.hi r14=a3a3.lo */
 	movq	32(%rsi), %rdx          /* a[4] */
 	mulxq	%rdx, %rcx, %r8         /* r8=a4a4.hi rcx=a4a4.lo */
 	shlq	$1, %rdx                /* a4x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
-	movq	%rdx, %r12              /* a4x2 */
 	mulxq	(%rsi), %rbp, %rbx      /* rbx=a0a4x2.hi rbp=a0a4x2.lo c = columns(lambda x, y: x * y) */
-	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	%rdx, %r9, %r11         /* r11=a2a2.hi r9=a2a2.lo */
+	movq	%rdx, %r12              /* a4x2 */
 	movabsq	$0x1000003d10, %rdx     /* 0x1000003d10 */
-	mulxq	%rcx, %rdx, %rcx        /* rcx=a4a4.lo.hi rdx=a4a4.lo.lo r3, over = (c[3] + FOLD * low).split(52) */
-	movq	%r9, 80(%rsp)           /* spill a2a2.lo */
-	movq	%rdx, (%rsp)            /* spill a4a4.lo.lo */
+	mulxq	%rcx, %rax, %rcx        /* rcx=a4a4.lo.hi rax=a4a4.lo.lo r3, over = (c[3] + FOLD * low).split(52) */
 	movq	24(%rsi), %rdx          /* a[3] */
-	mulxq	%r12, %r10, %rax        /* rax=a3a4x2.hi r10=a3a4x2.lo upper, over = (c[7] + over).split(64) */
+	mulxq	%r12, %r11, %r10        /* r10=a3a4x2.hi r11=a3a4x2.lo upper, over = (c[7] + over).split(64) */
+	movq	%rax, (%rsp)            /* spill a4a4.lo.lo */
+	movq	%r10, 48(%rsp)          /* spill a3a4x2.hi */
 	shlq	$1, %rdx                /* a3x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	mulxq	(%rsi), %rax, %r10      /* r10=a0a3x2.hi rax=a0a3x2.lo c = columns(lambda x, y: x * y) */
+	movq	%rdi, 32(%rsp)          /* spill out */
 	movq	%rdx, 40(%rsp)          /* spill a3x2 */
-	movq	%r11, 56(%rsp)          /* spill a2a2.hi */
-	movq	%rax, 48(%rsp)          /* spill a3a4x2.hi */
-	mulxq	(%rsi), %rdi, %rax      /* rax=a0a3x2.hi rdi=a0a3x2.lo c = columns(lambda x, y: x * y) */
 	movq	8(%rsi), %rdx           /* a[1] */
+	movq	%r9, 80(%rsp)           /* spill a2a2.lo */
+	movq	%r11, 24(%rsp)          /* spill a3a4x2.lo */
 	mulxq	%rdx, %r9, %r11         /* r11=a1a1.hi r9=a1a1.lo */
-	movq	%r10, 24(%rsp)          /* spill a3a4x2.lo */
 	movabsq	$0x1000003d10000, %rdx  /* 0x1000003d10000 */
 	mulxq	%r8, %rdx, %r8          /* r8=a4a4.hi.hi rdx=a4a4.hi.lo r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
-	movq	%r8, 72(%rsp)           /* spill a4a4.hi.hi */
 	movq	%rdx, 64(%rsp)          /* spill a4a4.hi.lo */
 	movq	16(%rsi), %rdx          /* a[2] */
-	mulxq	40(%rsp), %r10, %r8     /* r8=a2a3x2.hi r10=a2a3x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
-	movq	%r10, 96(%rsp)          /* spill a2a3x2.lo */
+	movq	%r8, 72(%rsp)           /* spill a4a4.hi.hi */
+	mulxq	40(%rsp), %rdi, %r8     /* r8=a2a3x2.hi rdi=a2a3x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	movq	%rdi, 96(%rsp)          /* spill a2a3x2.lo */
 	movq	%r8, 88(%rsp)           /* spill a2a3x2.hi */
-	mulxq	%r12, %r10, %r8         /* r8=a2a4x2.hi r10=a2a4x2.lo */
+	mulxq	%r12, %rdi, %r8         /* r8=a2a4x2.hi rdi=a2a4x2.lo */
 	shlq	$1, %rdx                /* a2x2 */
-	addq	%r10, %r14              /* a3a3.lo.. */
+	addq	%rdi, %r14              /* a3a3.lo.. */
 	adcq	%r8, %r13               /* a3a3.hi.. */
-	mulxq	8(%rsi), %r8, %r10      /* r10=a1a2x2.hi r8=a1a2x2.lo */
-	addq	%r8, %rdi               /* a0a3x2.lo.. */
-	adcq	%r10, %rax              /* a0a3x2.hi.. */
-	movabsq	$0xfffffffffffff, %r10  /* 0xfffffffffffff */
-	addq	(%rsp), %rdi            /* a0a3x2.lo..          r3, over = (c[3] + FOLD * low).split(52) */
-	adcq	%rcx, %rax              /* a0a3x2.hi.. */
-	mulxq	(%rsi), %rdx, %r8       /* r8=a0a2x2.hi rdx=a0a2x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
-	addq	%rdx, %r9               /* a1a1.lo.. */
+	mulxq	8(%rsi), %rdi, %r8      /* r8=a1a2x2.hi rdi=a1a2x2.lo */
+	addq	%rdi, %rax              /* a0a3x2.lo.. */
+	adcq	%r8, %r10               /* a0a3x2.hi.. */
+	mulxq	(%rsi), %r8, %rdx       /* rdx=a0a2x2.hi r8=a0a2x2.lo */
+	movabsq	$0xfffffffffffff, %rdi  /* 0xfffffffffffff */
+	addq	(%rsp), %rax            /* a0a3x2.lo..          r3, over = (c[3] + FOLD * low).split(52) */
+	adcq	%rcx, %r10              /* a0a3x2.hi.. */
+	addq	%r8, %r9                /* a1a1.lo..            columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	adcq	%rdx, %r11              /* a1a1.hi.. */
 	movq	8(%rsi), %rdx           /* a[1] */
-	adcq	%r8, %r11               /* a1a1.hi.. */
-	shldq	$12, %rdi, %rax         /* (a0a3x2.lo..).high   r3, over = (c[3] + FOLD * low).split(52) */
+	shldq	$12, %rax, %r10         /* (a0a3x2.lo..).high   r3, over = (c[3] + FOLD * low).split(52) */
 	mulxq	40(%rsp), %rcx, %r8     /* r8=a1a3x2.hi rcx=a1a3x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	addq	%rcx, %rbp              /* a0a4x2.lo.. */
 	adcq	%r8, %rbx               /* a0a4x2.hi.. */
-	mulxq	%r12, %rcx, %r8         /* r8=a1a4x2.hi rcx=a1a4x2.lo c = columns(lambda x, y: x * y) */
-	shlq	$1, %rdx                /* a1x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
-	movl	$52, %r12d              /* 0x34 */
+	movl	$52, %ecx               /* 0x34 */
 	addq	80(%rsp), %rbp          /* a0a4x2.lo.. */
 	adcq	56(%rsp), %rbx          /* a0a4x2.hi.. */
-	addq	%rax, %rbp              /* a0a4x2.lo..          r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
-	movq	48(%rsp), %rax          /* a3a4x2.hi */
+	addq	%r10, %rbp              /* a0a4x2.lo..          r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
 	adcq	$0, %rbx                /* a0a4x2.hi.. */
 	addq	64(%rsp), %rbp          /* a0a4x2.lo.. */
 	adcq	72(%rsp), %rbx          /* a0a4x2.hi.. */
 	shldq	$12, %rbp, %rbx         /* (a0a4x2.lo..).high */
-	addq	96(%rsp), %rcx          /* a1a4x2.lo..          columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
-	adcq	88(%rsp), %r8           /* a1a4x2.hi.. */
-	addq	%rbx, %rcx              /* a1a4x2.lo..          upper, over = (c[5] + over).split(52) */
-	adcq	$0, %r8                 /* a1a4x2.hi.. */
-	shldq	$12, %rcx, %r8          /* (a1a4x2.lo..).high */
-	andq	%r10, %rcx              /* (a1a4x2.lo..).low */
+	mulxq	%r12, %r8, %r10         /* r10=a1a4x2.hi r8=a1a4x2.lo c = columns(lambda x, y: x * y) */
+	addq	96(%rsp), %r8           /* a1a4x2.lo..          columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	adcq	88(%rsp), %r10          /* a1a4x2.hi.. */
+	shlq	$1, %rdx                /* a1x2 */
+	addq	%rbx, %r8               /* a1a4x2.lo..          upper, over = (c[5] + over).split(52) */
 	movq	%rdx, %rbx              /* a1x2 */
-	shlq	$4, %rcx                /* (a1a4x2.lo..).low<<  r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
-	bzhiq	%r12, %rbp, %r12        /* (a0a4x2.lo..).low    r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
-	addq	%r8, %r14               /* a3a3.lo..            upper, over = (c[6] + over).split(52) */
-	adcq	$0, %r13                /* a3a3.hi.. */
-	shldq	$12, %r14, %r13         /* (a3a3.lo..).high */
-	andq	%r10, %r14              /* (a3a3.lo..).low */
-	shrq	$48, %r12               /* (a0a4x2.lo..).low.high r4, top = r4.split(48) */
-	orq	%rcx, %r12              /* (a0a4x2.lo..).low.high.. r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
-	andq	%r10, %rdi              /* (a0a3x2.lo..).low    r3, over = (c[3] + FOLD * low).split(52) */
-	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
-	mulxq	%r12, %rcx, %r8         /* r8=.hi rcx=.lo       r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
 	movq	(%rsi), %rdx            /* a[0] */
+	adcq	$0, %r10                /* a1a4x2.hi.. */
 	mulxq	%rbx, %rbx, %rsi        /* rsi=a0a1x2.hi rbx=a0a1x2.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
-	movabsq	$0x1000003d10, %rdx     /* 0x1000003d10 */
-	addq	16(%rsp), %rcx          /* a0a0.lo..            r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	bzhiq	%rcx, %rbp, %rcx        /* (a0a4x2.lo..).low    r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
+	andq	%rdi, %rax              /* (a0a3x2.lo..).low    r3, over = (c[3] + FOLD * low).split(52) */
+	shldq	$12, %r8, %r10          /* (a1a4x2.lo..).high   upper, over = (c[5] + over).split(52) */
+	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
+	andq	%rdi, %r8               /* (a1a4x2.lo..).low */
+	addq	%r10, %r14              /* a3a3.lo..            upper, over = (c[6] + over).split(52) */
+	adcq	$0, %r13                /* a3a3.hi.. */
+	shrq	$48, %rcx               /* (a0a4x2.lo..).low.high r4, top = r4.split(48) */
+	shlq	$4, %r8                 /* (a1a4x2.lo..).low<<  r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	orq	%r8, %rcx               /* (a0a4x2.lo..).low.high.. */
+	mulxq	%rcx, %rcx, %r8         /* r8=.hi rcx=.lo */
+	addq	16(%rsp), %rcx          /* a0a0.lo.. */
 	adcq	8(%rsp), %r8            /* a0a0.hi.. */
-	shldq	$12, %rcx, %r8          /* (a0a0.lo..).high */
+	movq	48(%rsp), %r12          /* a3a4x2.hi */
+	shldq	$12, %r14, %r13         /* (a3a3.lo..).high     upper, over = (c[6] + over).split(52) */
+	andq	%rdi, %r14              /* (a3a3.lo..).low */
+	shldq	$12, %rcx, %r8          /* (a0a0.lo..).high     r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
 	addq	%rbx, %r8               /* (a0a0.lo..).high..   r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	adcq	$0, %rsi                /* a0a1x2.hi.. */
 	addq	24(%rsp), %r13          /* (a3a3.lo..).high..   upper, over = (c[7] + over).split(64) */
-	adcq	$0, %rax                /* a3a4x2.hi.. */
-	mulxq	%r14, %r12, %rbx        /* rbx=(a3a3.lo..).low.hi r12=(a3a3.lo..).low.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
-	addq	%r12, %r8               /* (a0a0.lo..).high.. */
-	adcq	%rbx, %rsi              /* a0a1x2.hi.. */
+	movabsq	$0x1000003d10, %rdx     /* 0x1000003d10 */
+	adcq	$0, %r12                /* a3a4x2.hi.. */
+	mulxq	%r14, %rbx, %r10        /* r10=(a3a3.lo..).low.hi rbx=(a3a3.lo..).low.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	addq	%rbx, %r8               /* (a0a0.lo..).high.. */
+	adcq	%r10, %rsi              /* a0a1x2.hi.. */
 	shldq	$12, %r8, %rsi          /* ((a0a0.lo..).high..).high */
 	addq	%rsi, %r9               /* a1a1.lo..            r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	adcq	$0, %r11                /* a1a1.hi.. */
-	andq	%r10, %r8               /* ((a0a0.lo..).high..).low r1, carry = (c[1] + carry + FOLD * upper).split(52) */
-	mulxq	%r13, %rbx, %rsi        /* rsi=.hi rbx=.lo      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
-	movabsq	$0x1000003d10000, %rdx  /* 0x1000003d10000 */
-	movq	32(%rsp), %r12          /* out */
-	andq	%r10, %rcx              /* (a0a0.lo..).low      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
-	movabsq	$0xffffffffffff, %r13   /* 0xffffffffffff */
-	andq	%r13, %rbp              /* (a0a4x2.lo..).low    r4, top = r4.split(48) */
-	mulxq	%rax, %rdx, %rax        /* rax=a3a4x2.hi...hi rdx=a3a4x2.hi...lo r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
-	addq	%rbx, %r9               /* a1a1.lo..            r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	mulxq	%r13, %rdx, %rsi        /* rsi=.hi rdx=.lo */
+	movabsq	$0xffffffffffff, %r10   /* 0xffffffffffff */
+	andq	%rdi, %r8               /* ((a0a0.lo..).high..).low r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	andq	%r10, %rbp              /* (a0a4x2.lo..).low    r4, top = r4.split(48) */
+	movq	32(%rsp), %r10          /* out */
+	andq	%rdi, %rcx              /* (a0a0.lo..).low      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	addq	%rdx, %r9               /* a1a1.lo..            r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	adcq	%rsi, %r11              /* a1a1.hi.. */
-	shldq	$12, %r9, %r11          /* (a1a1.lo..).high */
-	movq	%rcx, (%r12)            /*                      return [r0, r1, r2, r3, r4 + carry] */
-	addq	%rdi, %r11              /* (a1a1.lo..).high..   r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
+	movabsq	$0x1000003d10000, %rdx  /* 0x1000003d10000 */
+	movq	%rcx, (%r10)            /*                      return [r0, r1, r2, r3, r4 + carry] */
+	mulxq	%r12, %rdx, %rcx        /* rcx=a3a4x2.hi...hi rdx=a3a4x2.hi...lo r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
+	shldq	$12, %r9, %r11          /* (a1a1.lo..).high     r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	addq	%rax, %r11              /* (a1a1.lo..).high..   r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	addq	%rdx, %r11              /* (a1a1.lo..).high.. */
-	adcq	$0, %rax                /* a3a4x2.hi...hi.. */
-	shldq	$12, %r11, %rax         /* ((a1a1.lo..).high..).high */
-	andq	%r10, %r11              /* ((a1a1.lo..).high..).low */
-	andq	%r10, %r9               /* (a1a1.lo..).low      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
-	movq	%r9, 16(%r12)           /*                      return [r0, r1, r2, r3, r4 + carry] */
-	movq	%r11, 24(%r12)
-	addq	%rax, %rbp              /* (a0a4x2.lo..).low.. */
-	movq	%rbp, 32(%r12)
-	movq	%r8, 8(%r12)
+	adcq	$0, %rcx                /* a3a4x2.hi...hi.. */
+	shldq	$12, %r11, %rcx         /* ((a1a1.lo..).high..).high */
+	andq	%rdi, %r11              /* ((a1a1.lo..).high..).low */
+	andq	%rdi, %r9               /* (a1a1.lo..).low      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	movq	%r9, 16(%r10)           /*                      return [r0, r1, r2, r3, r4 + carry] */
+	movq	%r8, 8(%r10)
+	addq	%rcx, %rbp              /* (a0a4x2.lo..).low.. */
+	movq	%r11, 24(%r10)
+	movq	%rbp, 32(%r10)
 	addq	$104, %rsp
 	.cfi_def_cfa_offset 48
 	popq	%r14                    /* restore */
@@ -520,157 +541,157 @@ SYMBOL(secp256k1_5x52_square_n):
 	movq	%rdi, (%rsp)            /* spill out */
 	testq	%rdx, %rdx
 	jz	LOCAL(square_n_none)
+	movq	(%rsi), %rax            /* a[0] */
+	movq	%rax, 8(%rsp)           /* keep a[0] */
+	movq	%rsi, %r10              /* a */
+	movq	16(%r10), %r12          /* a[2] */
+	movq	32(%r10), %r15          /* s4 */
+	movq	8(%r10), %rax           /* a[1] */
 	movq	%rdx, 16(%rsp)          /* keep n */
-	movq	(%rsi), %r10            /* a[0] */
-	movq	%rsi, %r12              /* a */
-	movq	32(%r12), %r15          /* s4 */
-	movq	24(%r12), %rsi          /* a[3] */
-	movq	8(%r12), %rax           /* a[1] */
-	movq	16(%r12), %r12          /* a[2] */
-	movq	%r10, 8(%rsp)           /* keep a[0] */
+	movq	24(%r10), %rsi          /* a[3] */
 LOCAL(square_n_loop3):
-	leaq	(%rsi,%rsi,1), %rcx     /* s3x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
-	leaq	(%r15,%r15,1), %rdi     /* s4x2 */
 	movq	8(%rsp), %rdx           /* s0 */
-	mulxq	%rdx, %r11, %r10        /* r10=s0s0.hi r11=s0s0.lo c = columns(lambda x, y: x * y) */
-	movq	%r11, 40(%rsp)          /* spill s0s0.lo */
-	mulxq	%rcx, %rbp, %rbx        /* rbx=s0s3x2.hi rbp=s0s3x2.lo */
-	leaq	(%rax,%rax,1), %r9      /* s1x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
-	leaq	(%r12,%r12,1), %r8      /* s2x2 */
+	leaq	(%r15,%r15,1), %rdi     /* s4x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	leaq	(%rsi,%rsi,1), %rcx     /* s3x2 */
 	mulxq	%rdi, %r14, %r13        /* r13=s0s4x2.hi r14=s0s4x2.lo c = columns(lambda x, y: x * y) */
+	leaq	(%r12,%r12,1), %r8      /* s2x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	mulxq	%rcx, %rbp, %rbx        /* rbx=s0s3x2.hi rbp=s0s3x2.lo c = columns(lambda x, y: x * y) */
+	leaq	(%rax,%rax,1), %r9      /* s1x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	mulxq	%rdx, %r11, %r10        /* r10=s0s0.hi r11=s0s0.lo c = columns(lambda x, y: x * y) */
+	movq	%r10, 32(%rsp)          /* spill s0s0.hi */
+	movq	%r11, 40(%rsp)          /* spill s0s0.lo */
 	movq	%r9, 24(%rsp)           /* spill s1x2 */
 	movq	%rax, %rdx              /* s1 */
-	mulxq	%rax, %r11, %r9         /* r9=s1s1.hi r11=s1s1.lo */
-	movq	%r10, 32(%rsp)          /* spill s0s0.hi */
+	mulxq	%rax, %r10, %r9         /* r9=s1s1.hi r10=s1s1.lo */
 	movq	8(%rsp), %rdx           /* s0 */
-	mulxq	%r8, %r10, %rdx         /* rdx=s0s2x2.hi r10=s0s2x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
-	addq	%r10, %r11              /* s1s1.lo.. */
+	mulxq	%r8, %r11, %rdx         /* rdx=s0s2x2.hi r11=s0s2x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	addq	%r11, %r10              /* s1s1.lo.. */
 	adcq	%rdx, %r9               /* s1s1.hi.. */
 	movq	%r8, %rdx               /* s2x2 */
-	mulxq	%rax, %r8, %r10         /* r10=s1s2x2.hi r8=s1s2x2.lo */
-	movq	%rax, %rdx              /* s1 */
+	mulxq	%rax, %r8, %r11         /* r11=s1s2x2.hi r8=s1s2x2.lo */
 	addq	%r8, %rbp               /* s0s3x2.lo.. */
-	adcq	%r10, %rbx              /* s0s3x2.hi.. */
-	movq	%r11, 48(%rsp)          /* spill s1s1.lo.. */
-	mulxq	%rcx, %r8, %r11         /* r11=s1s3x2.hi r8=s1s3x2.lo */
-	mulxq	%rdi, %r10, %rax        /* rax=s1s4x2.hi r10=s1s4x2.lo c = columns(lambda x, y: x * y) */
-	addq	%r8, %r14               /* s0s4x2.lo..          columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	movq	%rax, %rdx              /* s1 */
+	mulxq	%rdi, %r8, %rax         /* rax=s1s4x2.hi r8=s1s4x2.lo c = columns(lambda x, y: x * y) */
+	adcq	%r11, %rbx              /* s0s3x2.hi..          columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	movq	%r10, 48(%rsp)          /* spill s1s1.lo.. */
+	mulxq	%rcx, %rdx, %r11        /* r11=s1s3x2.hi rdx=s1s3x2.lo */
+	addq	%rdx, %r14              /* s0s4x2.lo.. */
 	adcq	%r11, %r13              /* s0s4x2.hi.. */
 	movq	%r12, %rdx              /* s2 */
-	mulxq	%rcx, %rcx, %r8         /* r8=s2s3x2.hi rcx=s2s3x2.lo */
-	addq	%rcx, %r10              /* s1s4x2.lo.. */
-	adcq	%r8, %rax               /* s1s4x2.hi.. */
-	mulxq	%r12, %rcx, %r8         /* r8=s2s2.hi rcx=s2s2.lo c = columns(lambda x, y: x * y) */
+	mulxq	%rcx, %rcx, %r10        /* r10=s2s3x2.hi rcx=s2s3x2.lo */
+	addq	%rcx, %r8               /* s1s4x2.lo.. */
+	adcq	%r10, %rax              /* s1s4x2.hi.. */
+	mulxq	%r12, %rcx, %r10        /* r10=s2s2.hi rcx=s2s2.lo c = columns(lambda x, y: x * y) */
 	addq	%rcx, %r14              /* s0s4x2.lo..          columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
-	adcq	%r8, %r13               /* s0s4x2.hi.. */
-	movq	%r12, %rdx              /* s2 */
-	mulxq	%rdi, %r11, %r12        /* r12=s2s4x2.hi r11=s2s4x2.lo */
+	movabsq	$0x1000003d10, %r11     /* 0x1000003d10 */
 	movq	%rsi, %rdx              /* s3 */
-	mulxq	%rsi, %rcx, %r8         /* r8=s3s3.hi rcx=s3s3.lo c = columns(lambda x, y: x * y) */
+	adcq	%r10, %r13              /* s0s4x2.hi.. */
+	mulxq	%rsi, %rcx, %r10        /* r10=s3s3.hi rcx=s3s3.lo c = columns(lambda x, y: x * y) */
+	movq	%r12, %rdx              /* s2 */
+	mulxq	%rdi, %rdx, %r12        /* r12=s2s4x2.hi rdx=s2s4x2.lo columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	addq	%rdx, %rcx              /* s3s3.lo.. */
 	movq	%r15, %rdx              /* s4 */
-	addq	%r11, %rcx              /* s3s3.lo..            columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
-	adcq	%r12, %r8               /* s3s3.hi.. */
+	adcq	%r12, %r10              /* s3s3.hi.. */
 	mulxq	%r15, %rdx, %r12        /* r12=s4s4.hi rdx=s4s4.lo c = columns(lambda x, y: x * y) */
-	movabsq	$0x1000003d10, %r15     /* 0x1000003d10 */
-	mulxq	%r15, %r11, %rdx        /* rdx=s4s4.lo.hi r11=s4s4.lo.lo r3, over = (c[3] + FOLD * low).split(52) */
-	addq	%r11, %rbp              /* s0s3x2.lo.. */
+	mulxq	%r11, %r15, %rdx        /* rdx=s4s4.lo.hi r15=s4s4.lo.lo r3, over = (c[3] + FOLD * low).split(52) */
+	addq	%r15, %rbp              /* s0s3x2.lo.. */
 	adcq	%rdx, %rbx              /* s0s3x2.hi.. */
 	movabsq	$0x1000003d10000, %rdx  /* 0x1000003d10000 */
 	shldq	$12, %rbp, %rbx         /* (s0s3x2.lo..).high */
 	addq	%rbx, %r14              /* s0s4x2.lo..          r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
 	adcq	$0, %r13                /* s0s4x2.hi.. */
-	mulxq	%r12, %rbx, %rdx        /* rdx=s4s4.hi.hi rbx=s4s4.hi.lo */
-	movl	$52, %r12d              /* 0x34 */
-	addq	%rbx, %r14              /* s0s4x2.lo.. */
-	movabsq	$0xfffffffffffff, %r11  /* 0xfffffffffffff */
+	movl	$52, %ebx               /* 0x34 */
+	mulxq	%r12, %r12, %rdx        /* rdx=s4s4.hi.hi r12=s4s4.hi.lo */
+	addq	%r12, %r14              /* s0s4x2.lo.. */
 	adcq	%rdx, %r13              /* s0s4x2.hi.. */
 	shldq	$12, %r14, %r13         /* (s0s4x2.lo..).high */
-	addq	%r13, %r10              /* s1s4x2.lo..          upper, over = (c[5] + over).split(52) */
+	addq	%r13, %r8               /* s1s4x2.lo..          upper, over = (c[5] + over).split(52) */
+	movabsq	$0xfffffffffffff, %r15  /* 0xfffffffffffff */
 	adcq	$0, %rax                /* s1s4x2.hi.. */
-	shldq	$12, %r10, %rax         /* (s1s4x2.lo..).high */
-	bzhiq	%r12, %r14, %r12        /* (s0s4x2.lo..).low    r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
-	andq	%r11, %r10              /* (s1s4x2.lo..).low    upper, over = (c[5] + over).split(52) */
-	shrq	$48, %r12               /* (s0s4x2.lo..).low.high r4, top = r4.split(48) */
-	shlq	$4, %r10                /* (s1s4x2.lo..).low<<  r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
-	orq	%r10, %r12              /* (s0s4x2.lo..).low.high.. */
-	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
+	shldq	$12, %r8, %rax          /* (s1s4x2.lo..).high */
+	andq	%r15, %r8               /* (s1s4x2.lo..).low */
 	addq	%rax, %rcx              /* s3s3.lo..            upper, over = (c[6] + over).split(52) */
-	adcq	$0, %r8                 /* s3s3.hi.. */
-	mulxq	%r12, %r10, %rax        /* rax=.hi r10=.lo      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
-	addq	40(%rsp), %r10          /* s0s0.lo.. */
-	adcq	32(%rsp), %rax          /* s0s0.hi.. */
-	shldq	$12, %rcx, %r8          /* (s3s3.lo..).high     upper, over = (c[6] + over).split(52) */
-	andq	%r11, %rcx              /* (s3s3.lo..).low */
-	movq	8(%rsp), %rdx           /* s0 */
-	mulxq	24(%rsp), %rbx, %r12    /* r12=s0s1x2.hi rbx=s0s1x2.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	adcq	$0, %r10                /* s3s3.hi.. */
+	shldq	$12, %rcx, %r10         /* (s3s3.lo..).high */
+	shlq	$4, %r8                 /* (s1s4x2.lo..).low<<  r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	andq	%r15, %rcx              /* (s3s3.lo..).low      upper, over = (c[6] + over).split(52) */
 	movq	%rcx, %rdx              /* (s3s3.lo..).low */
-	mulxq	%r15, %r13, %rcx        /* rcx=(s3s3.lo..).low.hi r13=(s3s3.lo..).low.lo */
-	movq	%rsi, %rdx              /* s3 */
-	shldq	$12, %r10, %rax         /* (s0s0.lo..).high     r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
-	addq	%rbx, %rax              /* (s0s0.lo..).high..   r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	mulxq	%r11, %r13, %rcx        /* rcx=(s3s3.lo..).low.hi r13=(s3s3.lo..).low.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	bzhiq	%rbx, %r14, %r12        /* (s0s4x2.lo..).low    r4, over = (c[4] + over + (FOLD << 12) * high).split(52) */
+	shrq	$48, %r12               /* (s0s4x2.lo..).low.high r4, top = r4.split(48) */
+	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
+	orq	%r8, %r12               /* (s0s4x2.lo..).low.high.. r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	mulxq	%r12, %r8, %rax         /* rax=.hi r8=.lo */
+	movq	8(%rsp), %rdx           /* s0 */
+	addq	40(%rsp), %r8           /* s0s0.lo.. */
+	adcq	32(%rsp), %rax          /* s0s0.hi.. */
+	mulxq	24(%rsp), %rdx, %r12    /* r12=s0s1x2.hi rdx=s0s1x2.lo r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	shldq	$12, %r8, %rax          /* (s0s0.lo..).high     r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	addq	%rdx, %rax              /* (s0s0.lo..).high..   r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	adcq	$0, %r12                /* s0s1x2.hi.. */
 	addq	%r13, %rax              /* (s0s0.lo..).high.. */
 	adcq	%rcx, %r12              /* s0s1x2.hi.. */
+	movq	%rsi, %rdx              /* s3 */
 	mulxq	%rdi, %rdx, %rcx        /* rcx=s3s4x2.hi rdx=s3s4x2.lo upper, over = (c[7] + over).split(64) */
 	shldq	$12, %rax, %r12         /* ((s0s0.lo..).high..).high r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	movabsq	$0xffffffffffff, %rdi   /* 0xffffffffffff */
 	addq	48(%rsp), %r12          /* s1s1.lo..            r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	adcq	$0, %r9                 /* s1s1.hi.. */
-	addq	%r8, %rdx               /* (s3s3.lo..).high..   upper, over = (c[7] + over).split(64) */
-	mulxq	%r15, %rdx, %r8         /* r8=.hi rdx=.lo       r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	addq	%r10, %rdx              /* (s3s3.lo..).high..   upper, over = (c[7] + over).split(64) */
+	mulxq	%r11, %r10, %rsi        /* rsi=.hi r10=.lo      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	adcq	$0, %rcx                /* s3s4x2.hi..          upper, over = (c[7] + over).split(64) */
-	andq	%r11, %rbp              /* (s0s3x2.lo..).low    r3, over = (c[3] + FOLD * low).split(52) */
-	addq	%rdx, %r12              /* s1s1.lo..            r2, carry = (c[2] + carry + FOLD * upper).split(52) */
-	adcq	%r8, %r9                /* s1s1.hi.. */
 	movabsq	$0x1000003d10000, %rdx  /* 0x1000003d10000 */
+	andq	%r15, %rbp              /* (s0s3x2.lo..).low    r3, over = (c[3] + FOLD * low).split(52) */
+	addq	%r10, %r12              /* s1s1.lo..            r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	adcq	%rsi, %r9               /* s1s1.hi.. */
 	mulxq	%rcx, %rsi, %rcx        /* rcx=s3s4x2.hi...hi rsi=s3s4x2.hi...lo r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
-	andq	%r11, %rax              /* ((s0s0.lo..).high..).low r1, carry = (c[1] + carry + FOLD * upper).split(52) */
+	andq	%r15, %rax              /* ((s0s0.lo..).high..).low r1, carry = (c[1] + carry + FOLD * upper).split(52) */
 	shldq	$12, %r12, %r9          /* (s1s1.lo..).high     r2, carry = (c[2] + carry + FOLD * upper).split(52) */
 	andq	%rdi, %r14              /* (s0s4x2.lo..).low    r4, top = r4.split(48) */
 	addq	%rbp, %r9               /* (s1s1.lo..).high..   r3, carry = (carry + r3 + (FOLD << 12) * over).split(52) */
 	addq	%r9, %rsi               /* (s1s1.lo..).high.. */
 	adcq	$0, %rcx                /* s3s4x2.hi...hi.. */
 	shldq	$12, %rsi, %rcx         /* ((s1s1.lo..).high..).high */
-	andq	%r11, %rsi              /* ((s1s1.lo..).high..).low */
-	andq	%r11, %r12              /* (s1s1.lo..).low      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
-	andq	%r11, %r10              /* (s0s0.lo..).low      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
+	andq	%r15, %rsi              /* ((s1s1.lo..).high..).low */
+	andq	%r15, %r12              /* (s1s1.lo..).low      r2, carry = (c[2] + carry + FOLD * upper).split(52) */
+	andq	%r15, %r8               /* (s0s0.lo..).low      r0, carry = (c[0] + EXCESS * ((upper << 4) + top)).split(52) */
 	addq	%rcx, %r14              /* (s0s4x2.lo..).low..  return [r0, r1, r2, r3, r4 + carry] */
 	decq	16(%rsp)
-	movq	%r10, 8(%rsp)           /* keep (s0s0.lo..).low */
+	movq	%r8, 8(%rsp)            /* keep (s0s0.lo..).low */
 	movq	%r14, %r15              /* (s0s4x2.lo..).low.. */
 	jnz	LOCAL(square_n_loop3)
 	movq	8(%rsp), %r10           /* s0 */
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
-	movl	$48, %r11d              /* 0x30 */
-	shrxq	%r11, 32(%rsi), %rax    /* a[4].high            top, q = a[4].split(48) */
 	movabsq	$0x1000003d1, %r10      /* 0x1000003d1 */
-	imulq	%rax, %r10              /* a[4].high            return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
-	movl	$52, %r9d               /* 0x34 */
+	movl	$48, %r11d              /* 0x30 */
+	movl	$52, %eax               /* 0x34 */
+	shrxq	%r11, 32(%rsi), %r15    /* a[4].high            top, q = a[4].split(48) */
+	imulq	%r15, %r10              /* a[4].high            return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
 	addq	(%rsi), %r10            /* a[0].. */
-	shrxq	%r9, %r10, %rax         /* (a[0]..).high        low, carry = (limb + carry).split(52) */
-	movabsq	$0xfffffffffffff, %r8   /* 0xfffffffffffff */
-	addq	8(%rsi), %rax           /* a[1].. */
-	shrxq	%r9, %rax, %r12         /* (a[1]..).high */
+	movabsq	$0xfffffffffffff, %r9   /* 0xfffffffffffff */
+	shrxq	%rax, %r10, %r8         /* (a[0]..).high        low, carry = (limb + carry).split(52) */
+	addq	8(%rsi), %r8            /* a[1].. */
 	bzhiq	%r11, 32(%rsi), %r15    /* a[4].low             top, q = a[4].split(48) */
-	andq	%r8, %r10               /* (a[0]..).low         low, carry = (limb + carry).split(52) */
-	andq	%r8, %rax               /* (a[1]..).low */
-	movq	%rax, %rax              /* (a[1]..).low */
+	shrxq	%rax, %r8, %r12         /* (a[1]..).high        low, carry = (limb + carry).split(52) */
 	addq	16(%rsi), %r12          /* a[2].. */
-	shrxq	%r9, %r12, %r11         /* (a[2]..).high */
-	andq	%r8, %r12               /* (a[2]..).low */
+	andq	%r9, %r10               /* (a[0]..).low */
+	shrxq	%rax, %r12, %r11        /* (a[2]..).high */
 	addq	24(%rsi), %r11          /* a[3].. */
-	shrxq	%r9, %r11, %rsi         /* (a[3]..).high */
-	andq	%r8, %r11               /* (a[3]..).low */
+	shrxq	%rax, %r11, %rsi        /* (a[3]..).high */
+	andq	%r9, %r8                /* (a[1]..).low */
+	movq	%r8, %rax               /* (a[1]..).low */
+	andq	%r9, %r12               /* (a[2]..).low */
 	addq	%rsi, %r15              /* a[4].low..           return [*done, limbs[-1] + carry] */
+	andq	%r9, %r11               /* (a[3]..).low         low, carry = (limb + carry).split(52) */
 	movq	%r11, %rsi              /* (a[3]..).low */
 LOCAL(square_n_join2):
 	movq	(%rsp), %r11            /* out */
-	movq	%r15, 32(%r11)          /*                      return repeat(n, sqr, a, empty=normalize_weak) */
+	movq	%rax, 8(%r11)           /*                      return repeat(n, sqr, a, empty=normalize_weak) */
+	movq	%r12, 16(%r11)
+	movq	%r15, 32(%r11)
 	movq	%rsi, 24(%r11)
 	movq	%r10, (%r11)
-	movq	%rax, 8(%r11)
-	movq	%r12, 16(%r11)
 	addq	$56, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
