@@ -158,6 +158,13 @@ def arithmetic_immediate(digit: int, wide: bool) -> Encode:
     return encode
 
 
+def add_byte(o: Sequence[Operand]) -> bytes:
+    """add of a number to a byte, with the accumulator's shorter form for al."""
+    if isinstance(o[0], Register) and o[0].number == 0:
+        return b"\x04" + little(o[1], 1)
+    return legacy(b"\x80", 0, o[0], wide=False, byte=o[0]) + little(o[1], 1)
+
+
 def test_immediate(wide: bool) -> Encode:
     """test: always 32 bits."""
     return lambda o: _accumulator(0xA9, 0xF7, 0, o, wide)

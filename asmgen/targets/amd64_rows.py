@@ -182,6 +182,8 @@ def _two_operands() -> Iterator[Row]:
                 yield _row(*number, **more)
                 more["cost"] += "_load"
                 yield _row(op, (left, _read("m32")), meaning, form(digit << 3 | 3, reg=0, rm=1, wide=False), **more)
+    byte = (_change("r8"), _number(Between(-128, 255)))
+    yield _row("addb", byte, means.add(8), code.add_byte, op="addb", writes=ALL, cost="alu")
 
 
 def _tests() -> Iterator[Row]:
