@@ -692,246 +692,250 @@ SYMBOL(p384_square_n):
 	subq	$64, %rsp               /* slots */
 	.cfi_def_cfa_offset 120
 	movq	(%rsi), %rax            /* a[0] */
-	movq	8(%rsi), %r10           /* a[1] */
-	movq	16(%rsi), %r11          /* a[2] */
-	movq	24(%rsi), %r9           /* a[3] */
+	testq	%rdx, %rdx
 	movq	32(%rsi), %r8           /* a[4] */
 	movq	40(%rsi), %rcx          /* a[5] */
+	movq	24(%rsi), %r9           /* a[3] */
 	movq	%rdi, (%rsp)            /* spill out */
-	testq	%rdx, %rdx
+	movq	8(%rsi), %r10           /* a[1] */
+	movq	16(%rsi), %r11          /* a[2] */
 	jz	LOCAL(square_n_none)
-	movq	%rcx, 8(%rsp)           /* keep a[5] */
+	movq	%rax, %rbp              /* a[0] */
 	movq	%rdx, 16(%rsp)          /* keep n */
-	movq	%rax, %r12              /* a[0] */
-	movq	%r10, %r15              /* a[1] */
-	movq	%r8, %rcx               /* s4 */
+	movq	%r10, %r15              /* s1 */
+	movq	%rcx, 8(%rsp)           /* keep a[5] */
 LOCAL(square_n_loop3):
 	movq	%r9, %rdx               /* s3 */
 	mulxq	%r11, %r10, %rax        /* rax=s2*s3.hi r10=s2*s3.lo return reduced(a.value * a.value) */
-	mulxq	%r15, %rsi, %r8         /* r8=s1*s3.hi rsi=s1*s3.lo */
+	mulxq	%r15, %rsi, %rcx        /* rcx=s1*s3.hi rsi=s1*s3.lo */
 	movq	%r11, %rdx              /* s2 */
-	mulxq	%rcx, %rbx, %rdi        /* rdi=s2*s4.hi rbx=s2*s4.lo */
-	addq	%r8, %r10               /* s2*s3.lo.. */
-	mulxq	%r15, %rbp, %r8         /* r8=s1*s2.hi rbp=s1*s2.lo */
+	mulxq	%r8, %rbx, %rdi         /* rdi=s2*s4.hi rbx=s2*s4.lo */
+	addq	%rcx, %r10              /* s2*s3.lo.. */
 	adcq	%rbx, %rax              /* s2*s3.hi.. */
-	movq	%rcx, %rdx              /* s4 */
-	mulxq	%r15, %r13, %rbx        /* rbx=s1*s4.hi r13=s1*s4.lo */
+	mulxq	%r15, %r12, %rcx        /* rcx=s1*s2.hi r12=s1*s2.lo */
 	adcq	$0, %rdi                /* s2*s4.hi.. */
-	addq	%r8, %rsi               /* s1*s3.lo.. */
-	adcq	%r13, %r10              /* s2*s3.lo.. */
-	mulxq	%r9, %r13, %r8          /* r8=s3*s4.hi r13=s3*s4.lo */
+	addq	%rcx, %rsi              /* s1*s3.lo.. */
+	movq	%r8, %rdx               /* s4 */
+	mulxq	%r9, %r13, %rcx         /* rcx=s3*s4.hi r13=s3*s4.lo */
+	mulxq	%r15, %r14, %rbx        /* rbx=s1*s4.hi r14=s1*s4.lo */
+	movq	%rbp, %rdx              /* s0 */
+	adcq	%r14, %r10              /* s2*s3.lo.. */
 	adcq	%rbx, %rax              /* s2*s3.hi.. */
 	adcq	%r13, %rdi              /* s2*s4.hi.. */
-	movq	%r12, %rdx              /* s0 */
-	mulxq	%r11, %r13, %rbx        /* rbx=s0*s2.hi r13=s0*s2.lo */
-	adcq	$0, %r8                 /* s3*s4.hi.. */
-	addq	%rbx, %rbp              /* s1*s2.lo.. */
-	mulxq	%rcx, %r14, %rbx        /* rbx=s0*s4.hi r14=s0*s4.lo */
-	movq	8(%rsp), %rdx           /* s5 */
+	adcq	$0, %rcx                /* s3*s4.hi.. */
+	mulxq	%r8, %r14, %rbx         /* rbx=s0*s4.hi r14=s0*s4.lo */
+	mulxq	%r11, %r13, %rdx        /* rdx=s0*s2.hi r13=s0*s2.lo */
+	addq	%rdx, %r12              /* s1*s2.lo.. */
 	adcq	%r14, %rsi              /* s1*s3.lo.. */
 	adcq	%rbx, %r10              /* s2*s3.lo.. */
+	movq	8(%rsp), %rdx           /* s5 */
 	mulxq	%r15, %r14, %rbx        /* rbx=s1*s5.hi r14=s1*s5.lo */
 	adcq	%r14, %rax              /* s2*s3.hi.. */
 	adcq	%rbx, %rdi              /* s2*s4.hi.. */
 	mulxq	%r9, %r14, %rbx         /* rbx=s3*s5.hi r14=s3*s5.lo */
-	adcq	%r14, %r8               /* s3*s4.hi.. */
+	adcq	%r14, %rcx              /* s3*s4.hi.. */
 	adcq	$0, %rbx                /* s3*s5.hi.. */
-	movq	%r12, %rdx              /* s0 */
 	movq	%rbx, 24(%rsp)          /* spill s3*s5.hi.. */
+	movq	%rbp, %rdx              /* s0 */
 	mulxq	%r15, %rbx, %r14        /* r14=s0*s1.hi rbx=s0*s1.lo */
 	addq	%r14, %r13              /* s0*s2.lo.. */
 	mulxq	%r9, %rdx, %r14         /* r14=s0*s3.hi rdx=s0*s3.lo */
-	adcq	%rdx, %rbp              /* s1*s2.lo.. */
-	movq	8(%rsp), %rdx           /* s5 */
+	adcq	%rdx, %r12              /* s1*s2.lo.. */
 	adcq	%r14, %rsi              /* s1*s3.lo.. */
+	movq	8(%rsp), %rdx           /* s5 */
 	movq	%r9, 32(%rsp)           /* spill s3 */
-	mulxq	%r12, %r9, %r14         /* r14=s0*s5.hi r9=s0*s5.lo */
+	mulxq	%rbp, %r9, %r14         /* r14=s0*s5.hi r9=s0*s5.lo */
 	adcq	%r9, %r10               /* s2*s3.lo.. */
 	adcq	%r14, %rax              /* s2*s3.hi.. */
 	mulxq	%r11, %r14, %r9         /* r9=s2*s5.hi r14=s2*s5.lo */
 	adcq	%r14, %rdi              /* s2*s4.hi.. */
-	mulxq	%rcx, %rdx, %r14        /* r14=s4*s5.hi rdx=s4*s5.lo */
-	adcq	%r9, %r8                /* s3*s4.hi.. */
+	adcq	%r9, %rcx               /* s3*s4.hi.. */
+	mulxq	%r8, %rdx, %r14         /* r14=s4*s5.hi rdx=s4*s5.lo */
 	adcq	24(%rsp), %rdx          /* s3*s5.hi.. */
 	adcq	$0, %r14                /* s4*s5.hi.. */
 	addq	%rbx, %rbx              /* s0*s1.lo.. */
 	adcq	%r13, %r13              /* s0*s2.lo.. */
-	adcq	%rbp, %rbp              /* s1*s2.lo.. */
+	adcq	%r12, %r12              /* s1*s2.lo.. */
+	movq	$0, %r9                 /* start */
 	adcq	%rsi, %rsi              /* s1*s3.lo.. */
 	adcq	%r10, %r10              /* s2*s3.lo.. */
 	adcq	%rax, %rax              /* s2*s3.hi.. */
 	adcq	%rdi, %rdi              /* s2*s4.hi.. */
-	adcq	%r8, %r8                /* s3*s4.hi.. */
+	adcq	%rcx, %rcx              /* s3*s4.hi.. */
 	adcq	%rdx, %rdx              /* s3*s5.hi.. */
-	adcq	%r14, %r14              /* s4*s5.hi.. */
-	movq	$0, %r9                 /* start */
-	adcq	$0, %r9                 /* %v80 */
 	movq	%rdx, 24(%rsp)          /* spill s3*s5.hi.. */
-	movq	%r12, %rdx              /* s0 */
-	mulxq	%r12, %r12, %rdx        /* rdx=s0*s0.hi r12=s0*s0.lo */
+	adcq	%r14, %r14              /* s4*s5.hi.. */
+	movq	%rbp, %rdx              /* s0 */
+	mulxq	%rbp, %rbp, %rdx        /* rdx=s0*s0.hi rbp=s0*s0.lo */
+	adcq	$0, %r9                 /* %v80 */
 	addq	%rdx, %rbx              /* s0*s1.lo.. */
 	movq	%r15, %rdx              /* s1 */
-	mulxq	%r15, %r15, %rdx        /* rdx=s1*s1.hi r15=s1*s1.lo */
-	adcq	%r15, %r13              /* s0*s2.lo.. */
-	adcq	%rdx, %rbp              /* s1*s2.lo.. */
+	mulxq	%r15, %rdx, %r15        /* r15=s1*s1.hi rdx=s1*s1.lo */
+	adcq	%rdx, %r13              /* s0*s2.lo.. */
 	movq	%r11, %rdx              /* s2 */
 	mulxq	%r11, %rdx, %r11        /* r11=s2*s2.hi rdx=s2*s2.lo */
+	adcq	%r15, %r12              /* s1*s2.lo.. */
 	adcq	%rdx, %rsi              /* s1*s3.lo.. */
-	movq	32(%rsp), %rdx          /* s3 */
-	mulxq	%rdx, %rdx, %r15        /* r15=s3*s3.hi rdx=s3*s3.lo */
 	adcq	%r11, %r10              /* s2*s3.lo.. */
-	movq	%rdx, %r11              /* s3*s3.lo */
-	movq	%rcx, %rdx              /* s4 */
-	mulxq	%rcx, %rdx, %rcx        /* rcx=s4*s4.hi rdx=s4*s4.lo */
+	movq	%r8, %rdx               /* s4 */
+	mulxq	%r8, %r15, %r8          /* r8=s4*s4.hi r15=s4*s4.lo */
+	movq	32(%rsp), %rdx          /* s3 */
+	mulxq	%rdx, %r11, %rdx        /* rdx=s3*s3.hi r11=s3*s3.lo */
+	movq	%r15, %r15              /* s4*s4.lo */
+	movq	%r11, %r11              /* s3*s3.lo */
 	adcq	%r11, %rax              /* s2*s3.hi.. */
-	movq	%rdx, %r11              /* s4*s4.lo */
-	movq	8(%rsp), %rdx           /* s5 */
+	adcq	%rdx, %rdi              /* s2*s4.hi.. */
 	movq	%rax, 32(%rsp)          /* spill s2*s3.hi.. */
+	adcq	%r15, %rcx              /* s3*s4.hi.. */
+	adcq	24(%rsp), %r8           /* s3*s5.hi.. */
+	movq	8(%rsp), %rdx           /* s5 */
 	mulxq	%rdx, %rax, %rdx        /* rdx=s5*s5.hi rax=s5*s5.lo */
-	adcq	%r15, %rdi              /* s2*s4.hi.. */
-	adcq	%r11, %r8               /* s3*s4.hi.. */
-	adcq	24(%rsp), %rcx          /* s3*s5.hi.. */
+	movl	$32, %r15d              /* 0x20 */
 	adcq	%rax, %r14              /* s4*s5.hi.. */
 	adcq	%rdx, %r9               /* s5*s5.hi.. */
-	movl	$32, %eax               /* 0x20 */
-	shlxq	%rax, %r12, %rdx        /* s0*s0.lo<<           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rbx, %r11              /* s0*s1.lo.. */
-	shldq	$32, %r12, %r11         /* (s0*s0.lo).high */
-	addq	%r12, %rdx              /* s0*s0.lo.. */
-	adcq	%r11, %rbx              /* s0*s1.lo.. */
-	addq	%r12, %rbx              /* s0*s1.lo.. */
-	shlxq	%rax, %rdx, %r11        /* s0*s0.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%rbx, %r12              /* s0*s1.lo.. */
-	shldq	$32, %rdx, %r12         /* (s0*s0.lo..).high */
-	shrxq	%rax, %rbx, %r15        /* (s0*s1.lo..).high */
-	movq	%r9, 24(%rsp)           /* spill s5*s5.hi.. */
-	movq	%rbx, %r9               /* s0*s1.lo.. */
-	addq	%r11, %r9               /* s0*s1.lo.. */
+	shrxq	%r15, %rbp, %r11        /* %v108                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	shlxq	%r15, %rbx, %rax        /* %v107 */
+	shlxq	%r15, %rbp, %rdx        /* s0*s0.lo<< */
+	orq	%r11, %rax              /* (s0*s0.lo).high */
+	movq	%r8, 48(%rsp)           /* spill s3*s5.hi.. */
+	addq	%rbp, %rdx              /* s0*s0.lo.. */
+	adcq	%rax, %rbx              /* s0*s1.lo.. */
+	shrxq	%r15, %rdx, %r8         /* %v115                less = q + (q << 128) + (q << 96) - (q << 32) */
+	addq	%rbp, %rbx              /* s0*s1.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	shlxq	%r15, %rbx, %rbp        /* %v114                less = q + (q << 128) + (q << 96) - (q << 32) */
+	shlxq	%r15, %rdx, %r11        /* s0*s0.lo..<< */
+	movq	%rbx, %rax              /* s0*s1.lo.. */
+	movq	%rcx, 56(%rsp)          /* spill s3*s4.hi.. */
+	orq	%r8, %rbp               /* (s0*s0.lo..).high */
 	movq	%r14, 40(%rsp)          /* spill s4*s5.hi.. */
+	addq	%r11, %rax              /* s0*s1.lo.. */
+	movq	%r9, 24(%rsp)           /* spill s5*s5.hi.. */
+	movq	%rbx, %r8               /* s0*s1.lo.. */
 	movq	%rdx, %r14              /* s0*s0.lo.. */
-	adcq	%r12, %r14              /* s0*s0.lo.. */
-	movq	%rcx, 48(%rsp)          /* spill s3*s5.hi.. */
-	movq	%rbx, %rcx              /* s0*s1.lo.. */
-	adcq	%r15, %rcx              /* s0*s1.lo.. */
-	movq	%r8, 56(%rsp)           /* spill s3*s4.hi.. */
-	movq	$0, %r8                 /* start */
-	adcq	$0, %r8                 /* %v117 */
+	adcq	%rbp, %r14              /* s0*s0.lo.. */
+	shrxq	%r15, %rbx, %r9         /* (s0*s1.lo..).high */
+	movq	$0, %rcx                /* start */
+	adcq	%r9, %r8                /* s0*s1.lo.. */
+	adcq	$0, %rcx                /* %v121 */
 	cmpq	%r11, %rdx
-	sbbq	%r12, %r9
-	sbbq	%r15, %r14              /* s0*s0.lo.. */
-	sbbq	$0, %rcx                /* s0*s1.lo.. */
-	sbbq	$0, %r8                 /* %v122 */
+	sbbq	%rbp, %rax
+	sbbq	%r9, %r14               /* s0*s0.lo.. */
+	sbbq	$0, %r8                 /* s0*s1.lo.. */
+	sbbq	$0, %rcx                /* %v126 */
 	subq	%r14, %r13              /* s0*s2.lo..           low = rest + (q << 256) - less.split(128)[1] */
-	sbbq	%rcx, %rbp              /* s1*s2.lo.. */
-	sbbq	%r8, %rsi               /* s1*s3.lo.. */
-	sbbq	$0, %r10                /* s2*s3.lo.. */
+	sbbq	%r8, %r12               /* s1*s2.lo.. */
+	shlxq	%r15, %r12, %r11        /* %v134                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbbq	%rcx, %rsi              /* s1*s3.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	shrxq	%r15, %r13, %r9         /* %v135                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbbq	$0, %r10                /* s2*s3.lo..           low = rest + (q << 256) - less.split(128)[1] */
 	sbbq	$0, %rdx                /* s0*s0.lo.. */
 	sbbq	$0, %rbx                /* s0*s1.lo.. */
-	shlxq	%rax, %r13, %r8         /* s0*s2.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%rbp, %r11              /* s1*s2.lo.. */
-	shldq	$32, %r13, %r11         /* (s0*s2.lo..).high */
-	addq	%r13, %r8               /* s0*s2.lo.. */
-	adcq	%r11, %rbp              /* s1*s2.lo.. */
-	addq	%r13, %rbp              /* s1*s2.lo.. */
-	shlxq	%rax, %r8, %r11         /* s0*s2.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%rbp, %r9               /* s1*s2.lo.. */
-	shldq	$32, %r8, %r9           /* (s0*s2.lo..).high */
-	shrxq	%rax, %rbp, %rcx        /* (s1*s2.lo..).high */
-	movq	%rbp, %r12              /* s1*s2.lo.. */
-	addq	%r11, %r12              /* s1*s2.lo.. */
-	movq	%r8, %r13               /* s0*s2.lo.. */
+	orq	%r9, %r11               /* (s0*s2.lo..).high    q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	shlxq	%r15, %r13, %rcx        /* s0*s2.lo..<< */
+	addq	%r13, %rcx              /* s0*s2.lo.. */
+	adcq	%r11, %r12              /* s1*s2.lo.. */
+	addq	%r13, %r12              /* s1*s2.lo.. */
+	movq	%r12, %rbp              /* s1*s2.lo.. */
+	shlxq	%r15, %r12, %r9         /* %v141                less = q + (q << 128) + (q << 96) - (q << 32) */
+	shrxq	%r15, %rcx, %r8         /* %v142 */
+	shlxq	%r15, %rcx, %r11        /* s0*s2.lo..<< */
+	orq	%r8, %r9                /* (s0*s2.lo..).high */
+	shrxq	%r15, %r12, %r8         /* (s1*s2.lo..).high */
+	movq	%r12, %r14              /* s1*s2.lo.. */
+	addq	%r11, %rbp              /* s1*s2.lo.. */
+	movq	%rcx, %r13              /* s0*s2.lo.. */
 	adcq	%r9, %r13               /* s0*s2.lo.. */
-	movq	%rbp, %r14              /* s1*s2.lo.. */
-	adcq	%rcx, %r14              /* s1*s2.lo.. */
-	movq	$0, %r15                /* start */
-	adcq	$0, %r15                /* %v140 */
-	cmpq	%r11, %r8
-	sbbq	%r9, %r12
-	sbbq	%rcx, %r13              /* s0*s2.lo.. */
+	adcq	%r8, %r14               /* s1*s2.lo.. */
+	movq	$0, %rax                /* start */
+	adcq	$0, %rax                /* %v148 */
+	cmpq	%r11, %rcx
+	sbbq	%r9, %rbp
+	sbbq	%r8, %r13               /* s0*s2.lo.. */
 	sbbq	$0, %r14                /* s1*s2.lo.. */
-	sbbq	$0, %r15                /* %v145 */
+	sbbq	$0, %rax                /* %v153 */
 	subq	%r13, %rsi              /* s1*s3.lo..           low = rest + (q << 256) - less.split(128)[1] */
 	sbbq	%r14, %r10              /* s2*s3.lo.. */
-	sbbq	%r15, %rdx              /* s0*s0.lo.. */
+	shrxq	%r15, %rsi, %r9         /* %v162                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	shlxq	%r15, %r10, %r11        /* %v161 */
+	sbbq	%rax, %rdx              /* s0*s0.lo..           low = rest + (q << 256) - less.split(128)[1] */
 	sbbq	$0, %rbx                /* s0*s1.lo.. */
-	sbbq	$0, %r8                 /* s0*s2.lo.. */
-	sbbq	$0, %rbp                /* s1*s2.lo.. */
-	shlxq	%rax, %rsi, %r13        /* s1*s3.lo..<<         q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	movq	%r10, %r11              /* s2*s3.lo.. */
-	shldq	$32, %rsi, %r11         /* (s1*s3.lo..).high */
+	sbbq	$0, %rcx                /* s0*s2.lo.. */
+	sbbq	$0, %r12                /* s1*s2.lo.. */
+	orq	%r9, %r11               /* (s1*s3.lo..).high    q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	shlxq	%r15, %rsi, %r13        /* s1*s3.lo..<< */
 	addq	%rsi, %r13              /* s1*s3.lo.. */
-	adcq	%r11, %r10              /* s2*s3.lo.. */
+	shrxq	%r15, %r13, %r8         /* %v169                less = q + (q << 128) + (q << 96) - (q << 32) */
+	movq	%r13, %rbp              /* s1*s3.lo.. */
+	adcq	%r11, %r10              /* s2*s3.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	addq	%rsi, %r10              /* s2*s3.lo.. */
-	shlxq	%rax, %r13, %r11        /* s1*s3.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
-	movq	%r10, %r9               /* s2*s3.lo.. */
-	shldq	$32, %r13, %r9          /* (s1*s3.lo..).high */
-	shrxq	%rax, %r10, %rcx        /* (s2*s3.lo..).high */
+	shlxq	%r15, %r13, %r11        /* s1*s3.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	shlxq	%r15, %r10, %r9         /* %v168 */
 	movq	%r10, %rsi              /* s2*s3.lo.. */
+	orq	%r8, %r9                /* (s1*s3.lo..).high */
 	addq	%r11, %rsi              /* s2*s3.lo.. */
-	movq	%r13, %r12              /* s1*s3.lo.. */
-	adcq	%r9, %r12               /* s1*s3.lo.. */
 	movq	%r10, %r14              /* s2*s3.lo.. */
-	adcq	%rcx, %r14              /* s2*s3.lo.. */
+	adcq	%r9, %rbp               /* s1*s3.lo.. */
+	shrxq	%r15, %r10, %r8         /* (s2*s3.lo..).high */
+	adcq	%r8, %r14               /* s2*s3.lo.. */
 	movq	$0, %r15                /* start */
-	adcq	$0, %r15                /* %v163 */
-	cmpq	%r11, %r13
+	adcq	$0, %r15                /* %v175 */
+	movq	$0, %rax                /* start                return (low + high).reduce_once(P) */
+	cmpq	%r11, %r13              /*                      less = q + (q << 128) + (q << 96) - (q << 32) */
 	sbbq	%r9, %rsi
-	sbbq	%rcx, %r12              /* s1*s3.lo.. */
+	sbbq	%r8, %rbp               /* s1*s3.lo.. */
 	sbbq	$0, %r14                /* s2*s3.lo.. */
-	sbbq	$0, %r15                /* %v168 */
-	subq	%r12, %rdx              /* s0*s0.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbbq	$0, %r15                /* %v180 */
+	subq	%rbp, %rdx              /* s0*s0.lo..           low = rest + (q << 256) - less.split(128)[1] */
 	sbbq	%r14, %rbx              /* s0*s1.lo.. */
-	sbbq	%r15, %r8               /* s0*s2.lo.. */
-	sbbq	$0, %rbp                /* s1*s2.lo.. */
+	sbbq	%r15, %rcx              /* s0*s2.lo.. */
+	sbbq	$0, %r12                /* s1*s2.lo.. */
 	sbbq	$0, %r13                /* s1*s3.lo.. */
 	sbbq	$0, %r10                /* s2*s3.lo.. */
+	movabsq	$0xffffffff00000000, %r14 /* 0xffffffff00000000 */
+	movl	$0xffffffff, %r9d       /* 0xffffffff */
 	addq	32(%rsp), %rdx          /* s0*s0.lo..           return (low + high).reduce_once(P) */
 	adcq	%rdi, %rbx              /* s0*s1.lo.. */
-	movq	$0, %rsi                /* start */
-	adcq	56(%rsp), %r8           /* s0*s2.lo.. */
-	adcq	48(%rsp), %rbp          /* s1*s2.lo.. */
-	adcq	40(%rsp), %r13          /* s1*s3.lo.. */
-	adcq	24(%rsp), %r10          /* s2*s3.lo.. */
-	adcq	$0, %rsi                /* %v181 */
-	movl	$0xffffffff, %edi       /* 0xffffffff */
-	movq	%rdx, %r12              /* s0*s0.lo.. */
-	subq	%rdi, %r12              /* s0*s0.lo.. */
-	movabsq	$0xffffffff00000000, %r14 /* 0xffffffff00000000 */
+	adcq	56(%rsp), %rcx          /* s0*s2.lo.. */
+	adcq	48(%rsp), %r12          /* s1*s2.lo.. */
 	movq	%rbx, %r15              /* s0*s1.lo.. */
+	movq	%rdx, %rbp              /* s0*s0.lo.. */
+	adcq	40(%rsp), %r13          /* s1*s3.lo.. */
+	movq	%r13, %r8               /* s1*s3.lo.. */
+	adcq	24(%rsp), %r10          /* s2*s3.lo.. */
+	adcq	$0, %rax                /* %v193 */
+	movq	%rcx, %r11              /* s0*s2.lo.. */
+	subq	%r9, %rbp               /* s0*s0.lo.. */
+	movq	%r12, %r9               /* s1*s2.lo.. */
 	sbbq	%r14, %r15              /* s0*s1.lo.. */
-	movq	%r8, %r11               /* s0*s2.lo.. */
 	sbbq	$-2, %r11               /* s0*s2.lo.. */
-	movq	%rbp, %r9               /* s1*s2.lo.. */
 	sbbq	$-1, %r9                /* s1*s2.lo.. */
-	movq	%r13, %rcx              /* s1*s3.lo.. */
-	sbbq	$-1, %rcx               /* s1*s3.lo.. */
-	movq	%r10, %rax              /* s2*s3.lo.. */
-	sbbq	$-1, %rax               /* s2*s3.lo.. */
-	sbbq	$0, %rsi
-	cmovcq	%rdx, %r12              /* %v192 */
-	cmovcq	%rbx, %r15              /* %v193 */
-	cmovcq	%r8, %r11               /* %v194 */
-	cmovcq	%rbp, %r9               /* %v195 */
-	cmovcq	%r13, %rcx              /* %v196 */
-	cmovcq	%r10, %rax              /* %v197 */
-	movq	%rax, 8(%rsp)           /* keep %v197 */
+	sbbq	$-1, %r8                /* s1*s3.lo.. */
+	movq	%r10, %rsi              /* s2*s3.lo.. */
+	sbbq	$-1, %rsi               /* s2*s3.lo.. */
+	sbbq	$0, %rax
+	cmovcq	%r10, %rsi              /* %v209 */
 	decq	16(%rsp)
+	cmovcq	%rbx, %r15              /* %v205 */
+	movq	%rsi, 8(%rsp)           /* keep %v209 */
+	cmovcq	%rcx, %r11              /* %v206 */
+	cmovcq	%r12, %r9               /* %v207 */
+	cmovcq	%rdx, %rbp              /* %v204 */
+	cmovcq	%r13, %r8               /* %v208 */
 	jnz	LOCAL(square_n_loop3)
 	movq	8(%rsp), %rax           /* s5 */
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
-	movq	%rax, %r12              /* a[0] */
+	movq	%rax, %rbp              /* a[0] */
 	movq	%r10, %r15              /* a[1] */
 	movq	%rcx, %rax              /* a[5] */
-	movq	%r8, %rcx               /* a[4] */
 LOCAL(square_n_join2):
 	movq	(%rsp), %r10            /* out */
-	movq	%r12, (%r10)            /*                      return repeat(n, sqr, a) */
-	movq	%r15, 8(%r10)
-	movq	%r11, 16(%r10)
+	movq	%r15, 8(%r10)           /*                      return repeat(n, sqr, a) */
 	movq	%r9, 24(%r10)
-	movq	%rcx, 32(%r10)
 	movq	%rax, 40(%r10)
+	movq	%rbp, (%r10)
+	movq	%r8, 32(%r10)
+	movq	%r11, 16(%r10)
 	addq	$64, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */

@@ -669,7 +669,7 @@ SYMBOL(p448_7x64_canon):
  * args    out in rdi, a in rsi, n in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13 r14 r15
- * stack   184 bytes
+ * stack   144 bytes
  * needs   a CPU with BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(p448_7x64_square_n)
@@ -697,235 +697,225 @@ SYMBOL(p448_7x64_square_n):
 	pushq	%r15                    /* save */
 	.cfi_def_cfa_offset 56
 	.cfi_offset %r15, -56
-	subq	$136, %rsp              /* slots */
-	.cfi_def_cfa_offset 192
-	movq	(%rsi), %rax            /* a[0] */
-	movq	8(%rsi), %r10           /* a[1] */
-	movq	16(%rsi), %r11          /* a[2] */
+	subq	$96, %rsp               /* slots */
+	.cfi_def_cfa_offset 152
 	movq	24(%rsi), %r9           /* a[3] */
-	movq	32(%rsi), %r8           /* a[4] */
 	movq	40(%rsi), %rcx          /* a[5] */
-	movq	48(%rsi), %rbx          /* a[6] */
+	movq	8(%rsi), %r10           /* a[1] */
 	movq	%rdi, (%rsp)            /* spill out */
+	movq	(%rsi), %rax            /* a[0] */
+	movq	32(%rsi), %r8           /* a[4] */
+	movq	16(%rsi), %r11          /* a[2] */
 	testq	%rdx, %rdx
+	movq	48(%rsi), %rbx          /* a[6] */
 	jz	LOCAL(square_n_none)
+	movq	%r9, 16(%rsp)           /* keep a[3] */
+	movq	%rdx, 24(%rsp)          /* keep n */
 	movq	%rax, 8(%rsp)           /* keep a[0] */
-	movq	%r10, 16(%rsp)          /* keep a[1] */
-	movq	%rbx, 24(%rsp)          /* keep a[6] */
-	movq	%rdx, 32(%rsp)          /* keep n */
 LOCAL(square_n_loop3):
 	movq	%r11, %rdx              /* s2 */
-	mulxq	%r8, %r10, %rax         /* rax=s2*s4.hi r10=s2*s4.lo return reduced(x * x) */
-	mulxq	%r9, %rdi, %rsi         /* rsi=s2*s3.hi rdi=s2*s3.lo */
-	movq	%r9, %rdx               /* s3 */
-	mulxq	%r8, %rbp, %rbx         /* rbx=s3*s4.hi rbp=s3*s4.lo */
-	addq	%rsi, %r10              /* s2*s4.lo.. */
-	adcq	%rbp, %rax              /* s2*s4.hi.. */
-	adcq	$0, %rbx                /* s3*s4.hi.. */
-	mulxq	16(%rsp), %rbp, %rsi    /* rsi=s1*s3.hi rbp=s1*s3.lo */
-	movq	16(%rsp), %rdx          /* s1 */
-	mulxq	%rcx, %r13, %r12        /* r12=s1*s5.hi r13=s1*s5.lo */
-	movq	%rcx, %rdx              /* s5 */
-	mulxq	%r9, %r15, %r14         /* r14=s3*s5.hi r15=s3*s5.lo */
-	movq	16(%rsp), %rdx          /* s1 */
-	addq	%rsi, %rdi              /* s2*s3.lo.. */
-	adcq	%r13, %r10              /* s2*s4.lo.. */
+	mulxq	16(%rsp), %rdi, %rsi    /* rsi=s2*s3.hi rdi=s2*s3.lo return reduced(x * x) */
+	mulxq	%r8, %r9, %rax          /* rax=s2*s4.hi r9=s2*s4.lo */
+	movq	16(%rsp), %rdx          /* s3 */
+	mulxq	%r10, %r13, %rbp        /* rbp=s1*s3.hi r13=s1*s3.lo */
+	addq	%rsi, %r9               /* s2*s4.lo.. */
+	mulxq	%r8, %r12, %rsi         /* rsi=s3*s4.hi r12=s3*s4.lo */
 	adcq	%r12, %rax              /* s2*s4.hi.. */
-	adcq	%r15, %rbx              /* s3*s4.hi.. */
-	adcq	$0, %r14                /* s3*s5.hi.. */
-	mulxq	%r11, %r12, %rsi        /* rsi=s1*s2.hi r12=s1*s2.lo */
-	mulxq	%r8, %r15, %r13         /* r13=s1*s4.hi r15=s1*s4.lo */
+	adcq	$0, %rsi                /* s3*s4.hi.. */
 	movq	%rcx, %rdx              /* s5 */
-	movq	%r12, 40(%rsp)          /* spill s1*s2.lo */
-	movq	%r9, 48(%rsp)           /* spill s3 */
-	mulxq	%r11, %r9, %r12         /* r12=s2*s5.hi r9=s2*s5.lo */
-	movq	%rdx, 56(%rsp)          /* spill s5 */
-	mulxq	%r8, %rdx, %rcx         /* rcx=s4*s5.hi rdx=s4*s5.lo */
-	addq	%rsi, %rbp              /* s1*s3.lo.. */
+	mulxq	16(%rsp), %r15, %r12    /* r12=s3*s5.hi r15=s3*s5.lo */
+	mulxq	%r10, %r14, %rdx        /* rdx=s1*s5.hi r14=s1*s5.lo */
+	addq	%rbp, %rdi              /* s2*s3.lo.. */
+	adcq	%r14, %r9               /* s2*s4.lo.. */
+	adcq	%rdx, %rax              /* s2*s4.hi.. */
+	adcq	%r15, %rsi              /* s3*s4.hi.. */
+	adcq	$0, %r12                /* s3*s5.hi.. */
+	movq	%r10, %rdx              /* s1 */
+	mulxq	%r8, %r15, %rbp         /* rbp=s1*s4.hi r15=s1*s4.lo */
+	mulxq	%r11, %r14, %rdx        /* rdx=s1*s2.hi r14=s1*s2.lo */
+	addq	%rdx, %r13              /* s1*s3.lo.. */
 	adcq	%r15, %rdi              /* s2*s3.lo.. */
-	adcq	%r13, %r10              /* s2*s4.lo.. */
-	adcq	%r9, %rax               /* s2*s4.hi.. */
-	adcq	%r12, %rbx              /* s3*s4.hi.. */
-	adcq	%rdx, %r14              /* s3*s5.hi.. */
-	movq	8(%rsp), %rdx           /* s0 */
-	adcq	$0, %rcx                /* s4*s5.hi.. */
-	mulxq	%r11, %rsi, %r9         /* r9=s0*s2.hi rsi=s0*s2.lo */
-	mulxq	%r8, %r13, %r12         /* r12=s0*s4.hi r13=s0*s4.lo */
-	movq	%rsi, 64(%rsp)          /* spill s0*s2.lo */
-	mulxq	24(%rsp), %rsi, %r15    /* r15=s0*s6.hi rsi=s0*s6.lo */
-	movq	24(%rsp), %rdx          /* s6 */
-	movq	%r11, 72(%rsp)          /* spill s2 */
-	movq	%rcx, 80(%rsp)          /* spill s4*s5.hi.. */
-	mulxq	%r11, %rcx, %r11        /* r11=s2*s6.hi rcx=s2*s6.lo */
-	movq	%r8, 88(%rsp)           /* spill s4 */
-	mulxq	%r8, %rdx, %r8          /* r8=s4*s6.hi rdx=s4*s6.lo */
-	addq	40(%rsp), %r9           /* s1*s2.lo.. */
-	adcq	%r13, %rbp              /* s1*s3.lo.. */
-	adcq	%r12, %rdi              /* s2*s3.lo.. */
-	adcq	%rsi, %r10              /* s2*s4.lo.. */
+	adcq	%rbp, %r9               /* s2*s4.lo.. */
+	movq	%rcx, %rdx              /* s5 */
+	mulxq	%r11, %r15, %rbp        /* rbp=s2*s5.hi r15=s2*s5.lo */
 	adcq	%r15, %rax              /* s2*s4.hi.. */
-	adcq	%rcx, %rbx              /* s3*s4.hi.. */
-	adcq	%r11, %r14              /* s3*s5.hi.. */
-	adcq	80(%rsp), %rdx          /* s4*s5.hi.. */
-	adcq	$0, %r8                 /* s4*s6.hi.. */
-	movq	%rdx, %r11              /* s4*s5.hi.. */
+	adcq	%rbp, %rsi              /* s3*s4.hi.. */
+	mulxq	%r8, %r15, %rdx         /* rdx=s4*s5.hi r15=s4*s5.lo */
+	adcq	%r15, %r12              /* s3*s5.hi.. */
+	adcq	$0, %rdx                /* s4*s5.hi.. */
+	movq	%rdx, 32(%rsp)          /* spill s4*s5.hi.. */
 	movq	8(%rsp), %rdx           /* s0 */
-	mulxq	16(%rsp), %rsi, %rcx    /* rcx=s0*s1.hi rsi=s0*s1.lo */
-	mulxq	48(%rsp), %r13, %r12    /* r12=s0*s3.hi r13=s0*s3.lo */
-	mulxq	56(%rsp), %rdx, %r15    /* r15=s0*s5.hi rdx=s0*s5.lo */
-	movq	%rdx, 40(%rsp)          /* spill s0*s5.lo */
-	movq	24(%rsp), %rdx          /* s6 */
-	movq	%r8, 80(%rsp)           /* spill s4*s6.hi.. */
-	movq	%r11, 96(%rsp)          /* spill s4*s5.hi.. */
-	mulxq	16(%rsp), %r11, %r8     /* r8=s1*s6.hi r11=s1*s6.lo */
-	movq	%r14, 104(%rsp)         /* spill s3*s5.hi.. */
-	movq	%r8, 112(%rsp)          /* spill s1*s6.hi */
-	mulxq	48(%rsp), %r8, %r14     /* r14=s3*s6.hi r8=s3*s6.lo */
-	movq	%r14, 120(%rsp)         /* spill s3*s6.hi */
-	mulxq	56(%rsp), %r14, %rdx    /* rdx=s5*s6.hi r14=s5*s6.lo */
-	addq	64(%rsp), %rcx          /* s0*s2.lo.. */
-	adcq	%r13, %r9               /* s1*s2.lo.. */
-	adcq	%r12, %rbp              /* s1*s3.lo.. */
-	adcq	40(%rsp), %rdi          /* s2*s3.lo.. */
-	adcq	%r15, %r10              /* s2*s4.lo.. */
-	adcq	%r11, %rax              /* s2*s4.hi.. */
-	movq	96(%rsp), %r11          /* s4*s5.hi.. */
-	adcq	112(%rsp), %rbx         /* s3*s4.hi.. */
-	adcq	104(%rsp), %r8          /* s3*s5.hi.. */
-	adcq	120(%rsp), %r11         /* s4*s5.hi.. */
-	adcq	80(%rsp), %r14          /* s4*s6.hi.. */
-	adcq	$0, %rdx                /* s5*s6.hi.. */
-	addq	%rsi, %rsi              /* s0*s1.lo.. */
-	adcq	%rcx, %rcx              /* s0*s2.lo.. */
-	adcq	%r9, %r9                /* s1*s2.lo.. */
-	adcq	%rbp, %rbp              /* s1*s3.lo.. */
+	mulxq	%r11, %rbp, %r15        /* r15=s0*s2.hi rbp=s0*s2.lo */
+	addq	%r15, %r14              /* s1*s2.lo.. */
+	movq	%r14, 40(%rsp)          /* spill s1*s2.lo.. */
+	mulxq	%r8, %r14, %r15         /* r15=s0*s4.hi r14=s0*s4.lo */
+	adcq	%r14, %r13              /* s1*s3.lo.. */
+	adcq	%r15, %rdi              /* s2*s3.lo.. */
+	mulxq	%rbx, %r15, %r14        /* r14=s0*s6.hi r15=s0*s6.lo */
+	movq	%rbx, %rdx              /* s6 */
+	adcq	%r15, %r9               /* s2*s4.lo.. */
+	adcq	%r14, %rax              /* s2*s4.hi.. */
+	mulxq	%r11, %r15, %r14        /* r14=s2*s6.hi r15=s2*s6.lo */
+	adcq	%r15, %rsi              /* s3*s4.hi.. */
+	adcq	%r14, %r12              /* s3*s5.hi.. */
+	mulxq	%r8, %r15, %r14         /* r14=s4*s6.hi r15=s4*s6.lo */
+	adcq	32(%rsp), %r15          /* s4*s5.hi.. */
+	adcq	$0, %r14                /* s4*s6.hi.. */
+	movq	8(%rsp), %rdx           /* s0 */
+	movq	%r14, 56(%rsp)          /* spill s4*s6.hi.. */
+	movq	%r8, 32(%rsp)           /* spill s4 */
+	movq	%r11, 48(%rsp)          /* spill s2 */
+	mulxq	%r10, %r11, %r8         /* r8=s0*s1.hi r11=s0*s1.lo */
+	addq	%r8, %rbp               /* s0*s2.lo.. */
+	mulxq	16(%rsp), %r14, %r8     /* r8=s0*s3.hi r14=s0*s3.lo */
+	adcq	40(%rsp), %r14          /* s1*s2.lo.. */
+	adcq	%r13, %r8               /* s1*s3.lo.. */
+	mulxq	%rcx, %rdx, %r13        /* r13=s0*s5.hi rdx=s0*s5.lo */
+	adcq	%rdx, %rdi              /* s2*s3.lo.. */
+	adcq	%r13, %r9               /* s2*s4.lo.. */
+	movq	%rbx, %rdx              /* s6 */
+	mulxq	%r10, %rdx, %r13        /* r13=s1*s6.hi rdx=s1*s6.lo */
+	adcq	%rdx, %rax              /* s2*s4.hi.. */
+	adcq	%r13, %rsi              /* s3*s4.hi.. */
+	movq	16(%rsp), %rdx          /* s3 */
+	mulxq	%rbx, %rdx, %r13        /* r13=s3*s6.hi rdx=s3*s6.lo */
+	adcq	%rdx, %r12              /* s3*s5.hi.. */
+	movq	%rbx, %rdx              /* s6 */
+	adcq	%r13, %r15              /* s4*s5.hi.. */
+	mulxq	%rcx, %rdx, %r13        /* r13=s5*s6.hi rdx=s5*s6.lo */
+	adcq	56(%rsp), %rdx          /* s4*s6.hi.. */
+	adcq	$0, %r13                /* s5*s6.hi.. */
+	addq	%r11, %r11              /* s0*s1.lo.. */
+	adcq	%rbp, %rbp              /* s0*s2.lo.. */
+	adcq	%r14, %r14              /* s1*s2.lo.. */
+	adcq	%r8, %r8                /* s1*s3.lo.. */
 	adcq	%rdi, %rdi              /* s2*s3.lo.. */
-	adcq	%r10, %r10              /* s2*s4.lo.. */
+	adcq	%r9, %r9                /* s2*s4.lo.. */
 	adcq	%rax, %rax              /* s2*s4.hi.. */
-	adcq	%rbx, %rbx              /* s3*s4.hi.. */
-	adcq	%r8, %r8                /* s3*s5.hi.. */
-	adcq	%r11, %r11              /* s4*s5.hi.. */
-	adcq	%r14, %r14              /* s4*s6.hi.. */
-	adcq	%rdx, %rdx              /* s5*s6.hi.. */
-	movq	$0, %r12                /* start */
-	adcq	$0, %r12                /* %v107 */
-	movq	%rdx, %r13              /* s5*s6.hi.. */
-	movq	8(%rsp), %rdx           /* s0 */
-	mulxq	%rdx, %rdx, %r15        /* r15=s0*s0.hi rdx=s0*s0.lo */
-	movq	%rdx, 40(%rsp)          /* spill s0*s0.lo */
-	movq	16(%rsp), %rdx          /* s1 */
-	movq	%r12, 64(%rsp)          /* spill %v107 */
-	mulxq	%rdx, %r12, %rdx        /* rdx=s1*s1.hi r12=s1*s1.lo */
-	movq	%rdx, 80(%rsp)          /* spill s1*s1.hi */
-	movq	72(%rsp), %rdx          /* s2 */
-	movq	%r13, 72(%rsp)          /* spill s5*s6.hi.. */
-	mulxq	%rdx, %r13, %rdx        /* rdx=s2*s2.hi r13=s2*s2.lo */
-	movq	%rdx, 96(%rsp)          /* spill s2*s2.hi */
-	movq	48(%rsp), %rdx          /* s3 */
-	movq	%r14, 48(%rsp)          /* spill s4*s6.hi.. */
-	mulxq	%rdx, %r14, %rdx        /* rdx=s3*s3.hi r14=s3*s3.lo */
-	movq	%rdx, 104(%rsp)         /* spill s3*s3.hi */
-	movq	88(%rsp), %rdx          /* s4 */
-	movq	%r11, 88(%rsp)          /* spill s4*s5.hi.. */
-	mulxq	%rdx, %r11, %rdx        /* rdx=s4*s4.hi r11=s4*s4.lo */
-	movq	%rdx, 112(%rsp)         /* spill s4*s4.hi */
-	movq	56(%rsp), %rdx          /* s5 */
-	movq	%r8, 56(%rsp)           /* spill s3*s5.hi.. */
-	mulxq	%rdx, %r8, %rdx         /* rdx=s5*s5.hi r8=s5*s5.lo */
-	movq	%rdx, 120(%rsp)         /* spill s5*s5.hi */
-	movq	24(%rsp), %rdx          /* s6 */
-	movq	%r8, 128(%rsp)          /* spill s5*s5.lo */
-	mulxq	%rdx, %r8, %rdx         /* rdx=s6*s6.hi r8=s6*s6.lo */
-	addq	%r15, %rsi              /* s0*s1.lo.. */
-	adcq	%r12, %rcx              /* s0*s2.lo.. */
-	adcq	80(%rsp), %r9           /* s1*s2.lo.. */
-	adcq	%r13, %rbp              /* s1*s3.lo.. */
-	adcq	96(%rsp), %rdi          /* s2*s3.lo.. */
-	adcq	%r14, %r10              /* s2*s4.lo.. */
-	adcq	104(%rsp), %rax         /* s2*s4.hi.. */
-	adcq	%r11, %rbx              /* s3*s4.hi.. */
-	movq	56(%rsp), %r11          /* s3*s5.hi.. */
-	movq	88(%rsp), %r12          /* s4*s5.hi.. */
-	movq	48(%rsp), %r13          /* s4*s6.hi.. */
-	movq	40(%rsp), %r14          /* s0*s0.lo */
-	adcq	112(%rsp), %r11         /* s3*s5.hi.. */
-	adcq	128(%rsp), %r12         /* s4*s5.hi.. */
-	adcq	120(%rsp), %r13         /* s4*s6.hi.. */
-	adcq	72(%rsp), %r8           /* s5*s6.hi.. */
-	adcq	64(%rsp), %rdx          /* s6*s6.hi.. */
-	addq	%rax, %r14              /* s0*s0.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcq	%rbx, %rsi              /* s0*s1.lo.. */
-	adcq	%r11, %rcx              /* s0*s2.lo.. */
-	adcq	%r12, %r9               /* s1*s2.lo.. */
-	adcq	%r13, %rbp              /* s1*s3.lo.. */
-	adcq	%r8, %rdi               /* s2*s3.lo.. */
-	adcq	%rdx, %r10              /* s2*s4.lo.. */
-	movl	$32, %r15d              /* 0x20 */
-	movq	%r10, 40(%rsp)          /* spill s2*s4.lo.. */
-	shrxq	%r15, %rdx, %r10        /* (s6*s6.hi..).high    upper = high.split(224)[1] */
-	movq	%rdi, 48(%rsp)          /* spill s2*s3.lo.. */
-	movq	$0, %rdi                /* start                return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcq	$0, %rdi                /* carry */
-	movq	%rdx, 56(%rsp)          /* spill s6*s6.hi.. */
-	shldq	$32, %r8, %rdx          /* (s5*s6.hi..).high    upper = high.split(224)[1] */
-	movq	%r8, 64(%rsp)           /* spill s5*s6.hi.. */
-	shldq	$32, %r13, %r8          /* (s4*s6.hi..).high */
-	movq	%r13, 72(%rsp)          /* spill s4*s6.hi.. */
-	shldq	$32, %r12, %r13         /* (s4*s5.hi..).high */
-	shlxq	%r15, %rax, %r15        /* s2*s4.hi..<<         return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	shrdq	$32, %rbx, %rax         /* (s2*s4.hi..).high */
-	shrdq	$32, %r11, %rbx         /* (s3*s4.hi..).high */
-	shrdq	$32, %r12, %r11         /* (s3*s5.hi..).high */
-	addq	%r15, %r10              /* (s6*s6.hi..).high.. */
-	addq	%r13, %r14              /* s0*s0.lo.. */
-	adcq	%r8, %rsi               /* s0*s1.lo.. */
-	adcq	%rdx, %rcx              /* s0*s2.lo.. */
-	adcq	%r10, %r9               /* s1*s2.lo.. */
-	adcq	%rax, %rbp              /* s1*s3.lo.. */
-	adcq	48(%rsp), %rbx          /* s2*s3.lo.. */
-	adcq	40(%rsp), %r11          /* s2*s4.lo.. */
-	adcq	$0, %rdi                /* %v162 */
-	movabsq	$0xffffffff00000000, %rax /* 0xffffffff00000000 */
-	andq	%rax, %r12              /* (s4*s5.hi..).low */
-	addq	%r12, %r9               /* s1*s2.lo.. */
-	adcq	72(%rsp), %rbp          /* s1*s3.lo.. */
-	adcq	64(%rsp), %rbx          /* s2*s3.lo.. */
-	adcq	56(%rsp), %r11          /* s2*s4.lo.. */
-	adcq	$0, %rdi                /* %v169 */
-	addq	$1, %rdi                /* %v170                q = q + 1 */
-	movl	$32, %r10d              /* 0x20 */
-	shlxq	%r10, %rdi, %r8         /* %v171                more, carry = (rest + (q + (q << 224))).split(448) */
-	addq	%rdi, %r14              /* s0*s0.lo.. */
-	adcq	$0, %rsi                /* s0*s1.lo.. */
-	adcq	$0, %rcx                /* s0*s2.lo.. */
-	adcq	%r8, %r9                /* s1*s2.lo.. */
-	adcq	$0, %rbp                /* s1*s3.lo.. */
-	adcq	$0, %rbx                /* s2*s3.lo.. */
-	adcq	$0, %r11                /* s2*s4.lo.. */
-	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
-	sbbq	%r8, %r8                /* %v179 */
+	adcq	%rsi, %rsi              /* s3*s4.hi.. */
+	adcq	%r12, %r12              /* s3*s5.hi.. */
+	adcq	%r15, %r15              /* s4*s5.hi.. */
+	adcq	%rdx, %rdx              /* s4*s6.hi.. */
+	adcq	%r13, %r13              /* s5*s6.hi.. */
+	movq	%rdx, 56(%rsp)          /* spill s4*s6.hi.. */
 	movq	$0, %rdx                /* start */
-	adcq	$0, %rdx                /* %v180 */
-	movabsq	$0x100000000, %rdi      /* 0x100000000 */
-	andq	%rdi, %r8               /* %v182 */
-	subq	%rdx, %r14              /* s0*s0.lo.. */
-	sbbq	$0, %rsi                /* s0*s1.lo.. */
-	sbbq	$0, %rcx                /* s0*s2.lo.. */
-	sbbq	%r8, %r9                /* s1*s2.lo.. */
-	sbbq	$0, %rbp                /* s1*s3.lo.. */
-	sbbq	$0, %rbx                /* s2*s3.lo.. */
-	sbbq	$0, %r11                /* s2*s4.lo.. */
-	movq	%r14, 8(%rsp)           /* keep s0*s0.lo.. */
-	movq	%rsi, 16(%rsp)          /* keep s0*s1.lo.. */
-	movq	%r11, 24(%rsp)          /* keep s2*s4.lo.. */
-	movq	%rcx, %r11              /* s0*s2.lo.. */
-	movq	%rbp, %r8               /* s1*s3.lo.. */
-	movq	%rbx, %rcx              /* s2*s3.lo.. */
-	decq	32(%rsp)
+	adcq	$0, %rdx                /* %v107 */
+	movq	%rdx, 64(%rsp)          /* spill %v107 */
+	movq	8(%rsp), %rdx           /* s0 */
+	movq	%r13, 40(%rsp)          /* spill s5*s6.hi.. */
+	mulxq	%rdx, %r13, %rdx        /* rdx=s0*s0.hi r13=s0*s0.lo */
+	addq	%rdx, %r11              /* s0*s1.lo.. */
+	movq	%r10, %rdx              /* s1 */
+	mulxq	%r10, %rdx, %r10        /* r10=s1*s1.hi rdx=s1*s1.lo */
+	adcq	%rdx, %rbp              /* s0*s2.lo.. */
+	movq	48(%rsp), %rdx          /* s2 */
+	adcq	%r10, %r14              /* s1*s2.lo.. */
+	mulxq	%rdx, %rdx, %r10        /* r10=s2*s2.hi rdx=s2*s2.lo */
+	adcq	%rdx, %r8               /* s1*s3.lo.. */
+	adcq	%r10, %rdi              /* s2*s3.lo.. */
+	movq	16(%rsp), %rdx          /* s3 */
+	mulxq	%rdx, %rdx, %r10        /* r10=s3*s3.hi rdx=s3*s3.lo */
+	adcq	%rdx, %r9               /* s2*s4.lo.. */
+	movq	32(%rsp), %rdx          /* s4 */
+	adcq	%r10, %rax              /* s2*s4.hi.. */
+	mulxq	%rdx, %rdx, %r10        /* r10=s4*s4.hi rdx=s4*s4.lo */
+	adcq	%rdx, %rsi              /* s3*s4.hi.. */
+	adcq	%r10, %r12              /* s3*s5.hi.. */
+	movq	%rcx, %rdx              /* s5 */
+	mulxq	%rcx, %rcx, %r10        /* r10=s5*s5.hi rcx=s5*s5.lo */
+	adcq	%rcx, %r15              /* s4*s5.hi.. */
+	adcq	56(%rsp), %r10          /* s4*s6.hi.. */
+	movq	%rbx, %rdx              /* s6 */
+	mulxq	%rbx, %rdx, %rcx        /* rcx=s6*s6.hi rdx=s6*s6.lo */
+	adcq	40(%rsp), %rdx          /* s5*s6.hi.. */
+	adcq	64(%rsp), %rcx          /* s6*s6.hi.. */
+	addq	%rax, %r13              /* s0*s0.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcq	%rsi, %r11              /* s0*s1.lo.. */
+	adcq	%r12, %rbp              /* s0*s2.lo.. */
+	adcq	%r15, %r14              /* s1*s2.lo.. */
+	movq	%rcx, 80(%rsp)          /* spill s6*s6.hi.. */
+	adcq	%r10, %r8               /* s1*s3.lo.. */
+	adcq	%rdx, %rdi              /* s2*s3.lo.. */
+	adcq	%rcx, %r9               /* s2*s4.lo.. */
+	movq	%r9, 32(%rsp)           /* spill s2*s4.lo.. */
+	movl	$32, %ebx               /* 0x20 */
+	shlxq	%rbx, %r10, %r9         /* %v136                upper = high.split(224)[1] */
+	movq	%rdi, 40(%rsp)          /* spill s2*s3.lo.. */
+	movq	%r8, 48(%rsp)           /* spill s1*s3.lo.. */
+	movq	%r10, 56(%rsp)          /* spill s4*s6.hi.. */
+	movq	%rdx, 72(%rsp)          /* spill s5*s6.hi.. */
+	shlxq	%rbx, %rdx, %r8         /* %v140 */
+	shrxq	%rbx, %r15, %rdi        /* %v138 */
+	shrxq	%rbx, %r10, %r10        /* %v141 */
+	movq	%rbp, 88(%rsp)          /* spill s0*s2.lo.. */
+	shrxq	%rbx, %rdx, %rdx        /* %v144 */
+	movq	%r14, 64(%rsp)          /* spill s1*s2.lo.. */
+	shlxq	%rbx, %rcx, %r14        /* %v143 */
+	movq	$0, %rbp                /* start                return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	shrxq	%rbx, %rcx, %rcx        /* (s6*s6.hi..).high    upper = high.split(224)[1] */
+	adcq	$0, %rbp                /* carry                return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	orq	%rdi, %r9               /* (s4*s5.hi..).high    upper = high.split(224)[1] */
+	shlxq	%rbx, %rax, %rdi        /* s2*s4.hi..<<         return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	orq	%r10, %r8               /* (s4*s6.hi..).high    upper = high.split(224)[1] */
+	shlxq	%rbx, %rsi, %r10        /* %v157                return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	addq	%rdi, %rcx              /* (s6*s6.hi..).high.. */
+	orq	%rdx, %r14              /* (s5*s6.hi..).high    upper = high.split(224)[1] */
+	shlxq	%rbx, %r15, %rdx        /* %v163                return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	shrq	$32, %rsi               /* %v161 */
+	shlxq	%rbx, %r12, %rdi        /* %v160 */
+	shrq	$32, %r12               /* %v164 */
+	orq	%r12, %rdx              /* (s3*s5.hi..).high */
+	movabsq	$0xffffffff00000000, %r12 /* 0xffffffff00000000 */
+	shrq	$32, %rax               /* %v158 */
+	andq	%r12, %r15              /* (s4*s5.hi..).low */
+	orq	%rsi, %rdi              /* (s3*s4.hi..).high */
+	orq	%rax, %r10              /* (s2*s4.hi..).high */
+	addq	%r9, %r13               /* s0*s0.lo.. */
+	adcq	%r8, %r11               /* s0*s1.lo.. */
+	adcq	88(%rsp), %r14          /* s0*s2.lo.. */
+	adcq	64(%rsp), %rcx          /* s1*s2.lo.. */
+	adcq	48(%rsp), %r10          /* s1*s3.lo.. */
+	adcq	40(%rsp), %rdi          /* s2*s3.lo.. */
+	adcq	32(%rsp), %rdx          /* s2*s4.lo.. */
+	adcq	$0, %rbp                /* %v174 */
+	addq	%r15, %rcx              /* s1*s2.lo.. */
+	adcq	56(%rsp), %r10          /* s1*s3.lo.. */
+	adcq	72(%rsp), %rdi          /* s2*s3.lo.. */
+	adcq	80(%rsp), %rdx          /* s2*s4.lo.. */
+	adcq	$0, %rbp                /* %v181 */
+	addq	$1, %rbp                /* %v182                q = q + 1 */
+	addq	%rbp, %r13              /* s0*s0.lo..           more, carry = (rest + (q + (q << 224))).split(448) */
+	adcq	$0, %r11                /* s0*s1.lo.. */
+	adcq	$0, %r14                /* s0*s2.lo.. */
+	shlxq	%rbx, %rbp, %rsi        /* %v183 */
+	adcq	%rsi, %rcx              /* s1*s2.lo.. */
+	adcq	$0, %r10                /* s1*s3.lo.. */
+	movq	$0, %r8                 /* start                return more - pick(carry, 0, EXCESS) */
+	movabsq	$0x100000000, %rbx      /* 0x100000000 */
+	adcq	$0, %rdi                /* s2*s3.lo..           more, carry = (rest + (q + (q << 224))).split(448) */
+	adcq	$0, %rdx                /* s2*s4.lo.. */
+	cmc                             /*                      return more - pick(carry, 0, EXCESS) */
+	sbbq	%rsi, %rsi              /* %v191 */
+	adcq	$0, %r8                 /* %v192 */
+	andq	%rbx, %rsi              /* %v194 */
+	subq	%r8, %r13               /* s0*s0.lo.. */
+	sbbq	$0, %r11                /* s0*s1.lo.. */
+	sbbq	$0, %r14                /* s0*s2.lo.. */
+	sbbq	%rsi, %rcx              /* s1*s2.lo.. */
+	sbbq	$0, %r10                /* s1*s3.lo.. */
+	sbbq	$0, %rdi                /* s2*s3.lo.. */
+	movq	%r10, %r8               /* s1*s3.lo.. */
+	sbbq	$0, %rdx                /* s2*s4.lo.. */
+	movq	%r11, %r10              /* s0*s1.lo.. */
+	decq	24(%rsp)
+	movq	%r14, %r11              /* s0*s2.lo.. */
+	movq	%rcx, 16(%rsp)          /* keep s1*s2.lo.. */
+	movq	%rdi, %rcx              /* s2*s3.lo.. */
+	movq	%rdx, %rbx              /* s2*s4.lo.. */
+	movq	%r13, 8(%rsp)           /* keep s0*s0.lo.. */
 	jnz	LOCAL(square_n_loop3)
+	movq	16(%rsp), %r9           /* s3 */
 	movq	8(%rsp), %rax           /* s0 */
-	movq	16(%rsp), %r10          /* s1 */
-	movq	24(%rsp), %rdx          /* s6 */
 	jmp	LOCAL(square_n_join2)
 LOCAL(square_n_none):
 	subq	$-1, %rax               /* a[0]..               return a.value.reduce_once(P) */
@@ -936,24 +926,23 @@ LOCAL(square_n_none):
 	sbbq	$-1, %r8                /* a[4].. */
 	sbbq	$-1, %rcx               /* a[5].. */
 	sbbq	$-1, %rbx               /* a[6].. */
-	cmovcq	(%rsi), %rax            /* %v206 */
-	cmovcq	8(%rsi), %r10           /* %v207 */
-	cmovcq	16(%rsi), %r11          /* %v208 */
-	cmovcq	24(%rsi), %r9           /* %v209 */
-	cmovcq	32(%rsi), %r8           /* %v210 */
-	cmovcq	40(%rsi), %rcx          /* %v211 */
-	cmovcq	48(%rsi), %rbx          /* %v212 */
-	movq	%rbx, %rdx              /* %v212 */
+	cmovcq	8(%rsi), %r10           /* %v219 */
+	cmovcq	48(%rsi), %rbx          /* %v224 */
+	cmovcq	40(%rsi), %rcx          /* %v223 */
+	cmovcq	32(%rsi), %r8           /* %v222 */
+	cmovcq	24(%rsi), %r9           /* %v221 */
+	cmovcq	16(%rsi), %r11          /* %v220 */
+	cmovcq	(%rsi), %rax            /* %v218 */
 LOCAL(square_n_join2):
-	movq	(%rsp), %rsi            /* out */
-	movq	%rax, (%rsi)            /*                      return repeat(n, sqr, a, empty=canon) */
-	movq	%r10, 8(%rsi)
-	movq	%r11, 16(%rsi)
-	movq	%r9, 24(%rsi)
-	movq	%r8, 32(%rsi)
-	movq	%rcx, 40(%rsi)
-	movq	%rdx, 48(%rsi)
-	addq	$136, %rsp
+	movq	(%rsp), %rdx            /* out */
+	movq	%r10, 8(%rdx)           /*                      return repeat(n, sqr, a, empty=canon) */
+	movq	%rax, (%rdx)
+	movq	%r8, 32(%rdx)
+	movq	%rbx, 48(%rdx)
+	movq	%r9, 24(%rdx)
+	movq	%r11, 16(%rdx)
+	movq	%rcx, 40(%rdx)
+	addq	$96, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */
 	.cfi_def_cfa_offset 48
@@ -2043,7 +2032,7 @@ SYMBOL(p448_7x64_absolute):
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp
- * stack   440 bytes, with what it calls
+ * stack   408 bytes, with what it calls
  */
 	.globl	SYMBOL(p448_7x64_invert)
 	HIDDEN(p448_7x64_invert)
@@ -2188,7 +2177,7 @@ SYMBOL(p448_7x64_invert):
  * args    out in rdi, u in rsi, v in rdx
  * changes rax rcx rdx rsi rdi r8 r9 r10 r11, flags
  * saves   rbx rbp r12 r13
- * stack   568 bytes, with what it calls
+ * stack   536 bytes, with what it calls
  */
 	.globl	SYMBOL(p448_7x64_sqrt_ratio)
 	HIDDEN(p448_7x64_sqrt_ratio)
