@@ -199,8 +199,8 @@ SYMBOL(secp256k1_4x64_mul):
  * out     out: limbs below 2^64
  * args    out in rdi, a in rsi, b in rdx
  * changes rax rcx rdx rsi r8 r9 r10 r11, flags
- * saves   rbx rbp r12 r13 r14
- * stack   40 bytes
+ * saves   rbx rbp r12 r13 r14 r15
+ * stack   56 bytes
  * needs   a CPU with ADX (CPUID leaf 7, EBX bit 19) and BMI2 (CPUID leaf 7, EBX bit 8)
  */
 	.globl	SYMBOL(secp256k1_4x64_mul_loose)
@@ -225,89 +225,100 @@ SYMBOL(secp256k1_4x64_mul_loose):
 	pushq	%r14                    /* save */
 	.cfi_def_cfa_offset 48
 	.cfi_offset %r14, -48
+	pushq	%r15                    /* save */
+	.cfi_def_cfa_offset 56
+	.cfi_offset %r15, -56
+	subq	$8, %rsp                /* slots */
+	.cfi_def_cfa_offset 64
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo low, high = (a * b).split(256) */
-	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo */
-	addq	%r10, %r8               /* a[0]*b[1].lo.. */
-	mulxq	16(%rax), %rcx, %r10    /* r10=a[0]*b[2].hi rcx=a[0]*b[2].lo */
-	adcq	%r9, %rcx               /* a[0]*b[2].lo.. */
-	mulxq	24(%rax), %rbx, %r9     /* r9=a[0]*b[3].hi rbx=a[0]*b[3].lo */
+	mulxq	8(%rax), %r8, %r9       /* r9=a[0]*b[1].hi r8=a[0]*b[1].lo low, high = (a * b).split(256) */
+	mulxq	(%rax), %r11, %r10      /* r10=a[0]*b[0].hi r11=a[0]*b[0].lo */
+	mulxq	24(%rax), %r12, %rbp    /* rbp=a[0]*b[3].hi r12=a[0]*b[3].lo */
+	mulxq	16(%rax), %rbx, %rcx    /* rcx=a[0]*b[2].hi rbx=a[0]*b[2].lo */
 	movq	8(%rsi), %rdx           /* a[1] */
-	adcq	%r10, %rbx              /* a[0]*b[3].lo.. */
-	adcq	$0, %r9                 /* a[0]*b[3].hi.. */
-	mulxq	(%rax), %rbp, %r10      /* r10=a[1]*b[0].hi rbp=a[1]*b[0].lo */
-	xorl	%r12d, %r12d            /* 0 */
-	adcxq	%rbp, %r8               /* a[0]*b[1].lo.. */
-	mulxq	8(%rax), %r13, %rbp     /* rbp=a[1]*b[1].hi r13=a[1]*b[1].lo */
-	adcxq	%r13, %rcx              /* a[0]*b[2].lo.. */
-	adoxq	%r10, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	16(%rax), %r13, %r10    /* r10=a[1]*b[2].hi r13=a[1]*b[2].lo */
-	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
-	adoxq	%rbp, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	24(%rax), %rdx, %rbp    /* rbp=a[1]*b[3].hi rdx=a[1]*b[3].lo */
-	adcxq	%rdx, %r9               /* a[0]*b[3].hi.. */
+	mulxq	(%rax), %r14, %r13      /* r13=a[1]*b[0].hi r14=a[1]*b[0].lo */
+	addq	%r10, %r8               /* a[0]*b[1].lo.. */
+	adcq	%r9, %rbx               /* a[0]*b[2].lo.. */
+	adcq	%rcx, %r12              /* a[0]*b[3].lo.. */
+	mulxq	8(%rax), %r10, %r9      /* r9=a[1]*b[1].hi r10=a[1]*b[1].lo */
+	adcq	$0, %rbp                /* a[0]*b[3].hi.. */
+	xorl	%ecx, %ecx              /* 0 */
+	adcxq	%r14, %r8               /* a[0]*b[1].lo.. */
+	adcxq	%r10, %rbx              /* a[0]*b[2].lo.. */
+	mulxq	16(%rax), %r10, %r15    /* r15=a[1]*b[2].hi r10=a[1]*b[2].lo */
+	adcxq	%r10, %r12              /* a[0]*b[3].lo.. */
+	mulxq	24(%rax), %r14, %r10    /* r10=a[1]*b[3].hi r14=a[1]*b[3].lo */
 	movq	16(%rsi), %rdx          /* a[2] */
-	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
-	adcxq	%r12, %rbp              /* a[1]*b[3].hi.. */
-	adoxq	%r12, %rbp              /* a[1]*b[3].hi.. */
-	mulxq	(%rax), %r12, %r10      /* r10=a[2]*b[0].hi r12=a[2]*b[0].lo */
-	xorl	%r13d, %r13d            /* 0 */
-	adcxq	%r12, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	8(%rax), %r14, %r12     /* r12=a[2]*b[1].hi r14=a[2]*b[1].lo */
-	adcxq	%r14, %rbx              /* a[0]*b[3].lo.. */
-	adoxq	%r10, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	16(%rax), %r14, %r10    /* r10=a[2]*b[2].hi r14=a[2]*b[2].lo */
-	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
-	adoxq	%r12, %r9               /* a[0]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r12    /* r12=a[2]*b[3].hi rdx=a[2]*b[3].lo */
-	adcxq	%rdx, %rbp              /* a[1]*b[3].hi.. */
+	adcxq	%r14, %rbp              /* a[0]*b[3].hi.. */
+	adcxq	%rcx, %r10              /* a[1]*b[3].hi.. */
+	movq	%r11, (%rsp)            /* spill a[0]*b[0].lo */
+	mulxq	(%rax), %r14, %r11      /* r11=a[2]*b[0].hi r14=a[2]*b[0].lo */
+	adoxq	%r13, %rbx              /* a[0]*b[2].lo.. */
+	adoxq	%r9, %r12               /* a[0]*b[3].lo.. */
+	adoxq	%r15, %rbp              /* a[0]*b[3].hi.. */
+	adoxq	%rcx, %r10              /* a[1]*b[3].hi.. */
+	xorl	%ecx, %ecx              /* 0 */
+	adcxq	%r14, %rbx              /* a[0]*b[2].lo.. */
+	mulxq	16(%rax), %r15, %r9     /* r9=a[2]*b[2].hi r15=a[2]*b[2].lo */
+	mulxq	8(%rax), %r14, %r13     /* r13=a[2]*b[1].hi r14=a[2]*b[1].lo */
+	adcxq	%r14, %r12              /* a[0]*b[3].lo.. */
+	adcxq	%r15, %rbp              /* a[0]*b[3].hi.. */
+	adoxq	%r11, %r12              /* a[0]*b[3].lo.. */
+	mulxq	24(%rax), %rdx, %r11    /* r11=a[2]*b[3].hi rdx=a[2]*b[3].lo */
+	adcxq	%rdx, %r10              /* a[1]*b[3].hi.. */
+	adcxq	%rcx, %r11              /* a[2]*b[3].hi.. */
+	adoxq	%r13, %rbp              /* a[0]*b[3].hi.. */
 	movq	24(%rsi), %rdx          /* a[3] */
-	adoxq	%r10, %rbp              /* a[1]*b[3].hi.. */
-	adcxq	%r13, %r12              /* a[2]*b[3].hi.. */
-	adoxq	%r13, %r12              /* a[2]*b[3].hi.. */
-	mulxq	(%rax), %r13, %r10      /* r10=a[3]*b[0].hi r13=a[3]*b[0].lo */
-	xorl	%esi, %esi              /* 0 */
-	adcxq	%r13, %rbx              /* a[0]*b[3].lo.. */
-	mulxq	8(%rax), %r14, %r13     /* r13=a[3]*b[1].hi r14=a[3]*b[1].lo */
-	adcxq	%r14, %r9               /* a[0]*b[3].hi.. */
-	adoxq	%r10, %r9               /* a[0]*b[3].hi.. */
-	mulxq	16(%rax), %r14, %r10    /* r10=a[3]*b[2].hi r14=a[3]*b[2].lo */
-	adcxq	%r14, %rbp              /* a[1]*b[3].hi.. */
-	adoxq	%r13, %rbp              /* a[1]*b[3].hi.. */
-	mulxq	24(%rax), %rdx, %r13    /* r13=a[3]*b[3].hi rdx=a[3]*b[3].lo */
-	adcxq	%rdx, %r12              /* a[2]*b[3].hi.. */
-	adoxq	%r10, %r12              /* a[2]*b[3].hi.. */
-	adcxq	%rsi, %r13              /* a[3]*b[3].hi.. */
-	adoxq	%rsi, %r13              /* a[3]*b[3].hi.. */
+	mulxq	(%rax), %r14, %rsi      /* rsi=a[3]*b[0].hi r14=a[3]*b[0].lo */
+	adoxq	%r9, %r10               /* a[1]*b[3].hi.. */
+	adoxq	%rcx, %r11              /* a[2]*b[3].hi.. */
+	mulxq	8(%rax), %rcx, %r9      /* r9=a[3]*b[1].hi rcx=a[3]*b[1].lo */
+	xorl	%r13d, %r13d            /* 0 */
+	adcxq	%r14, %r12              /* a[0]*b[3].lo.. */
+	mulxq	16(%rax), %r15, %r14    /* r14=a[3]*b[2].hi r15=a[3]*b[2].lo */
+	adcxq	%rcx, %rbp              /* a[0]*b[3].hi.. */
+	adcxq	%r15, %r10              /* a[1]*b[3].hi.. */
+	adoxq	%rsi, %rbp              /* a[0]*b[3].hi.. */
+	adoxq	%r9, %r10               /* a[1]*b[3].hi.. */
+	mulxq	24(%rax), %rdx, %r9     /* r9=a[3]*b[3].hi rdx=a[3]*b[3].lo */
+	adcxq	%rdx, %r11              /* a[2]*b[3].hi.. */
 	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
-	mulxq	%r9, %r10, %rax         /* rax=a[0]*b[3].hi...hi r10=a[0]*b[3].hi...lo return finish(low + EXCESS * high) */
-	xorl	%r9d, %r9d              /* 0 */
-	adcxq	%r10, %r11              /* a[0]*b[0].lo.. */
-	mulxq	%rbp, %rsi, %r10        /* r10=a[1]*b[3].hi...hi rsi=a[1]*b[3].hi...lo */
-	adcxq	%rsi, %r8               /* a[0]*b[1].lo.. */
+	adcxq	%r13, %r9               /* a[3]*b[3].hi.. */
+	adoxq	%r14, %r11              /* a[2]*b[3].hi.. */
+	adoxq	%r13, %r9               /* a[3]*b[3].hi.. */
+	xorl	%ecx, %ecx              /* 0                    return finish(low + EXCESS * high) */
+	mulxq	%rbp, %rsi, %rax        /* rax=a[0]*b[3].hi...hi rsi=a[0]*b[3].hi...lo */
+	mulxq	%r10, %rbp, %r10        /* r10=a[1]*b[3].hi...hi rbp=a[1]*b[3].hi...lo */
+	adcxq	(%rsp), %rsi            /* a[0]*b[0].lo.. */
+	adcxq	%rbp, %r8               /* a[0]*b[1].lo.. */
 	adoxq	%rax, %r8               /* a[0]*b[1].lo.. */
-	mulxq	%r12, %rsi, %rax        /* rax=a[2]*b[3].hi...hi rsi=a[2]*b[3].hi...lo */
-	adcxq	%rsi, %rcx              /* a[0]*b[2].lo.. */
-	adoxq	%r10, %rcx              /* a[0]*b[2].lo.. */
-	mulxq	%r13, %rsi, %r10        /* r10=a[3]*b[3].hi...hi rsi=a[3]*b[3].hi...lo */
-	adcxq	%rsi, %rbx              /* a[0]*b[3].lo.. */
-	adoxq	%rax, %rbx              /* a[0]*b[3].lo.. */
-	adcxq	%r9, %r10               /* a[3]*b[3].hi...hi.. */
-	adoxq	%r9, %r10               /* a[3]*b[3].hi...hi.. */
-	mulxq	%r10, %r10, %rax        /* rax=.hi r10=.lo      low, carry = (low + EXCESS * q).split(128) */
-	addq	%r10, %r11              /* a[0]*b[0].lo.. */
+	mulxq	%r11, %r13, %rax        /* rax=a[2]*b[3].hi...hi r13=a[2]*b[3].hi...lo */
+	adcxq	%r13, %rbx              /* a[0]*b[2].lo.. */
+	adoxq	%r10, %rbx              /* a[0]*b[2].lo.. */
+	mulxq	%r9, %rbp, %r9          /* r9=a[3]*b[3].hi...hi rbp=a[3]*b[3].hi...lo */
+	adcxq	%rbp, %r12              /* a[0]*b[3].lo.. */
+	adcxq	%rcx, %r9               /* a[3]*b[3].hi...hi.. */
+	adoxq	%rax, %r12              /* a[0]*b[3].lo.. */
+	adoxq	%rcx, %r9               /* a[3]*b[3].hi...hi.. */
+	mulxq	%r9, %r10, %rax         /* rax=.hi r10=.lo      low, carry = (low + EXCESS * q).split(128) */
+	addq	%r10, %rsi              /* a[0]*b[0].lo.. */
 	adcq	%rax, %r8               /* a[0]*b[1].lo.. */
-	adcq	$0, %rcx                /* a[0]*b[2].lo..       high, carry = (high + carry).split(128) */
-	adcq	$0, %rbx                /* a[0]*b[3].lo.. */
+	adcq	$0, %rbx                /* a[0]*b[2].lo..       high, carry = (high + carry).split(128) */
+	adcq	$0, %r12                /* a[0]*b[3].lo.. */
 	sbbq	%rax, %rax              /* %v103                return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
 	andq	%rdx, %rax              /* %v104 */
-	addq	%rax, %r11              /* a[0]*b[0].lo.. */
+	addq	%rax, %rsi              /* a[0]*b[0].lo.. */
+	movq	%rbx, 16(%rdi)
+	movq	%r12, 24(%rdi)
 	adcq	$0, %r8                 /* a[0]*b[1].lo.. */
-	movq	%r11, (%rdi)
 	movq	%r8, 8(%rdi)
-	movq	%rcx, 16(%rdi)
-	movq	%rbx, 24(%rdi)
+	movq	%rsi, (%rdi)
+	addq	$8, %rsp
+	.cfi_def_cfa_offset 56
+	popq	%r15                    /* restore */
+	.cfi_def_cfa_offset 48
+	.cfi_restore %r15
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
 	.cfi_restore %r14
@@ -501,69 +512,69 @@ SYMBOL(secp256k1_4x64_sqr_loose):
 	movq	8(%rsi), %rdx           /* a[1] */
 	mulxq	24(%rsi), %rcx, %r8     /* r8=a[1]*a[3].hi rcx=a[1]*a[3].lo */
 	addq	%r11, %r10              /* a[1]*a[2].lo.. */
+	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
+	adcq	$0, %r8                 /* a[1]*a[3].hi.. */
 	mulxq	(%rsi), %rbx, %r11      /* r11=a[0]*a[1].hi rbx=a[0]*a[1].lo */
 	movq	24(%rsi), %rdx          /* a[3] */
-	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
-	mulxq	(%rsi), %rbp, %rcx      /* rcx=a[0]*a[3].hi rbp=a[0]*a[3].lo */
 	mulxq	16(%rsi), %r13, %r12    /* r12=a[2]*a[3].hi r13=a[2]*a[3].lo */
-	movq	(%rsi), %rdx            /* a[0] */
-	adcq	$0, %r8                 /* a[1]*a[3].hi.. */
+	mulxq	(%rsi), %rbp, %rcx      /* rcx=a[0]*a[3].hi rbp=a[0]*a[3].lo */
 	addq	%r11, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rbp, %r10              /* a[1]*a[2].lo.. */
+	movq	$0, %r11                /* start */
+	movq	(%rsi), %rdx            /* a[0] */
+	mulxq	%rdx, %r14, %rbp        /* rbp=a[0]*a[0].hi r14=a[0]*a[0].lo */
 	adcq	%rcx, %rax              /* a[1]*a[2].hi.. */
 	adcq	%r13, %r8               /* a[1]*a[3].hi.. */
 	adcq	$0, %r12                /* a[2]*a[3].hi.. */
 	addq	%rbx, %rbx              /* a[0]*a[1].lo.. */
-	movq	$0, %r11                /* start */
 	adcq	%r9, %r9                /* a[0]*a[2].lo.. */
-	mulxq	%rdx, %rbp, %rcx        /* rcx=a[0]*a[0].hi rbp=a[0]*a[0].lo */
 	movq	8(%rsi), %rdx           /* a[1] */
 	adcq	%r10, %r10              /* a[1]*a[2].lo.. */
 	adcq	%rax, %rax              /* a[1]*a[2].hi.. */
 	adcq	%r8, %r8                /* a[1]*a[3].hi.. */
+	mulxq	%rdx, %rcx, %r13        /* r13=a[1]*a[1].hi rcx=a[1]*a[1].lo */
 	adcq	%r12, %r12              /* a[2]*a[3].hi.. */
-	mulxq	%rdx, %r14, %r13        /* r13=a[1]*a[1].hi r14=a[1]*a[1].lo */
-	movq	16(%rsi), %rdx          /* a[2] */
 	adcq	$0, %r11                /* %v33 */
-	addq	%rcx, %rbx              /* a[0]*a[1].lo.. */
-	mulxq	%rdx, %rdx, %rcx        /* rcx=a[2]*a[2].hi rdx=a[2]*a[2].lo */
-	adcq	%r14, %r9               /* a[0]*a[2].lo.. */
+	movq	16(%rsi), %rdx          /* a[2] */
+	addq	%rbp, %rbx              /* a[0]*a[1].lo.. */
+	adcq	%rcx, %r9               /* a[0]*a[2].lo.. */
 	adcq	%r13, %r10              /* a[1]*a[2].lo.. */
+	mulxq	%rdx, %rdx, %rcx        /* rcx=a[2]*a[2].hi rdx=a[2]*a[2].lo */
 	movq	%rdx, %r13              /* a[2]*a[2].lo */
 	movq	24(%rsi), %rdx          /* a[3] */
-	mulxq	%rdx, %rdx, %r14        /* r14=a[3]*a[3].hi rdx=a[3]*a[3].lo */
 	adcq	%r13, %rax              /* a[1]*a[2].hi.. */
 	adcq	%rcx, %r8               /* a[1]*a[3].hi.. */
-	adcq	%rdx, %r12              /* a[2]*a[3].hi.. */
+	mulxq	%rdx, %rcx, %rdx        /* rdx=a[3]*a[3].hi rcx=a[3]*a[3].lo */
+	adcq	%rcx, %r12              /* a[2]*a[3].hi.. */
+	adcq	%rdx, %r11              /* a[3]*a[3].hi.. */
 	movabsq	$0x1000003d1, %rdx      /* 0x1000003d1 */
-	mulxq	%rax, %rcx, %rax        /* rax=a[1]*a[2].hi...hi rcx=a[1]*a[2].hi...lo return finish(low + EXCESS * high) */
-	mulxq	%r8, %rsi, %r8          /* r8=a[1]*a[3].hi...hi rsi=a[1]*a[3].hi...lo */
-	adcq	%r14, %r11              /* a[3]*a[3].hi..       low, high = (a * b).split(256) */
 	xorl	%r13d, %r13d            /* 0                    return finish(low + EXCESS * high) */
-	adcxq	%rcx, %rbp              /* a[0]*a[0].lo.. */
-	mulxq	%r12, %r12, %rcx        /* rcx=a[2]*a[3].hi...hi r12=a[2]*a[3].hi...lo */
+	mulxq	%rax, %rcx, %rax        /* rax=a[1]*a[2].hi...hi rcx=a[1]*a[2].hi...lo */
+	adcxq	%rcx, %r14              /* a[0]*a[0].lo.. */
+	mulxq	%r8, %rsi, %r8          /* r8=a[1]*a[3].hi...hi rsi=a[1]*a[3].hi...lo */
+	mulxq	%r12, %rcx, %r12        /* r12=a[2]*a[3].hi...hi rcx=a[2]*a[3].hi...lo */
 	adcxq	%rsi, %rbx              /* a[0]*a[1].lo.. */
-	mulxq	%r11, %rsi, %r11        /* r11=a[3]*a[3].hi...hi rsi=a[3]*a[3].hi...lo */
+	adcxq	%rcx, %r9               /* a[0]*a[2].lo.. */
 	adoxq	%rax, %rbx              /* a[0]*a[1].lo.. */
-	adcxq	%r12, %r9               /* a[0]*a[2].lo.. */
-	adoxq	%r8, %r9                /* a[0]*a[2].lo.. */
-	adcxq	%rsi, %r10              /* a[1]*a[2].lo.. */
-	adoxq	%rcx, %r10              /* a[1]*a[2].lo.. */
+	mulxq	%r11, %rcx, %r11        /* r11=a[3]*a[3].hi...hi rcx=a[3]*a[3].hi...lo */
+	adcxq	%rcx, %r10              /* a[1]*a[2].lo.. */
 	adcxq	%r13, %r11              /* a[3]*a[3].hi...hi.. */
+	adoxq	%r8, %r9                /* a[0]*a[2].lo.. */
+	adoxq	%r12, %r10              /* a[1]*a[2].lo.. */
 	adoxq	%r13, %r11              /* a[3]*a[3].hi...hi.. */
 	mulxq	%r11, %r11, %rax        /* rax=.hi r11=.lo      low, carry = (low + EXCESS * q).split(128) */
-	addq	%r11, %rbp              /* a[0]*a[0].lo.. */
+	addq	%r11, %r14              /* a[0]*a[0].lo.. */
 	adcq	%rax, %rbx              /* a[0]*a[1].lo.. */
 	adcq	$0, %r9                 /* a[0]*a[2].lo..       high, carry = (high + carry).split(128) */
 	adcq	$0, %r10                /* a[1]*a[2].lo.. */
-	movq	%r9, 16(%rdi)           /*                      return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
-	sbbq	%rax, %rax              /* %v75 */
-	movq	%r10, 24(%rdi)
+	sbbq	%rax, %rax              /* %v75                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
+	movq	%r9, 16(%rdi)
 	andq	%rdx, %rax              /* %v76 */
-	addq	%rax, %rbp              /* a[0]*a[0].lo.. */
+	movq	%r10, 24(%rdi)
+	addq	%rax, %r14              /* a[0]*a[0].lo.. */
 	adcq	$0, %rbx                /* a[0]*a[1].lo.. */
-	movq	%rbp, (%rdi)
 	movq	%rbx, 8(%rdi)
+	movq	%r14, (%rdi)
 	popq	%r14                    /* restore */
 	.cfi_def_cfa_offset 40
 	.cfi_restore %r14
