@@ -395,8 +395,8 @@ SYMBOL(curve25519_5x51_sqr):
  * out     out: limbs below 2^52
  * args    out in x0, a in x1, n in x2
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22
- * stack   32 bytes
+ * saves   x19 x20 x21 x22 x23
+ * stack   48 bytes
  */
 	.globl	SYMBOL(curve25519_5x51_square_n)
 	HIDDEN(curve25519_5x51_square_n)
@@ -405,131 +405,140 @@ SYMBOL(curve25519_5x51_sqr):
 SYMBOL(curve25519_5x51_square_n):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-32]!   /* save */
-	.cfi_def_cfa_offset 32
-	.cfi_offset x19, -32
-	.cfi_offset x20, -24
+	stp	x19, x20, [sp, #-48]!   /* save */
+	.cfi_def_cfa_offset 48
+	.cfi_offset x19, -48
+	.cfi_offset x20, -40
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -16
-	.cfi_offset x22, -8
+	.cfi_offset x21, -32
+	.cfi_offset x22, -24
+	str	x23, [sp, #32]          /* save */
+	.cfi_offset x23, -16
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
 	ldr	x12, [x1, #32]          /* a[4] */
 	cbz	x2, LOCAL(square_n_none)
 	movz	x13, #19                /* 0x13 */
 LOCAL(square_n_loop3):
-	mul	x14, x8, x8             /* s0s0.lo              columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	umulh	x1, x9, x9              /* s1s1.hi              columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
 	umulh	x15, x8, x8             /* s0s0.hi */
+	lsl	x14, x9, #1             /* s1x2 */
+	mul	x16, x8, x8             /* s0s0.lo */
 	lsl	x8, x8, #1              /* s0x2 */
-	mul	x16, x9, x9             /* s1s1.lo */
-	mul	x17, x8, x9             /* s0x2s1.lo */
-	umulh	x7, x8, x9              /* s0x2s1.hi */
-	mul	x6, x8, x11             /* s0x2s3.lo */
-	umulh	x5, x8, x11             /* s0x2s3.hi */
-	mul	x4, x8, x12             /* s0x2s4.lo */
-	umulh	x3, x8, x12             /* s0x2s4.hi */
-	umulh	x1, x9, x9              /* s1s1.hi */
-	mul	x19, x8, x10            /* s0x2s2.lo */
-	umulh	x8, x8, x10             /* s0x2s2.hi */
-	lsl	x9, x9, #1              /* s1x2 */
-	mul	x20, x9, x10            /* s1x2s2.lo */
-	umulh	x21, x9, x10            /* s1x2s2.hi */
-	adds	x16, x16, x19           /* s1s1.lo.. */
-	mul	x19, x9, x11            /* s1x2s3.lo */
-	adc	x8, x1, x8              /* s1s1.hi.. */
-	adds	x6, x6, x20             /* s0x2s3.lo.. */
-	umulh	x1, x9, x11             /* s1x2s3.hi */
+	mul	x17, x9, x9             /* s1s1.lo */
 	add	x20, x12, x12, lsl #1   /* %v38 */
-	adc	x5, x5, x21             /* s0x2s3.hi.. */
+	mul	x22, x14, x10           /* s1x2s2.lo */
+	mul	x19, x14, x11           /* s1x2s3.lo */
 	add	x20, x20, x12, lsl #4   /* s4x19 */
+	mul	x7, x8, x10             /* s0x2s2.lo */
+	mul	x6, x8, x11             /* s0x2s3.lo */
+	adds	x17, x17, x7            /* s1s1.lo.. */
+	umulh	x3, x8, x12             /* s0x2s4.hi */
+	mul	x4, x8, x12             /* s0x2s4.lo */
+	umulh	x7, x8, x10             /* s0x2s2.hi */
+	umulh	x5, x8, x11             /* s0x2s3.hi */
+	adc	x7, x1, x7              /* s1s1.hi.. */
+	mul	x21, x10, x10           /* s2s2.lo */
+	adds	x6, x6, x22             /* s0x2s3.lo.. */
+	umulh	x1, x8, x9              /* s0x2s1.hi */
+	umulh	x23, x14, x10           /* s1x2s2.hi */
+	add	x22, x11, x11, lsl #1   /* %v49 */
+	mul	x8, x8, x9              /* s0x2s1.lo */
+	adc	x5, x5, x23             /* s0x2s3.hi.. */
+	umulh	x9, x14, x20            /* s1x2s4x19.hi */
 	adds	x4, x4, x19             /* s0x2s4.lo.. */
-	mul	x19, x9, x20            /* s1x2s4x19.lo */
-	umulh	x9, x9, x20             /* s1x2s4x19.hi */
-	adc	x3, x3, x1              /* s0x2s4.hi.. */
-	mul	x1, x10, x10            /* s2s2.lo */
-	umulh	x21, x10, x10           /* s2s2.hi */
-	lsl	x10, x10, #1            /* s2x2 */
-	adds	x14, x14, x19           /* s0s0.lo.. */
-	add	x19, x11, x11, lsl #1   /* %v49 */
-	adc	x9, x15, x9             /* s0s0.hi.. */
-	add	x15, x19, x11, lsl #4   /* s3x19 */
-	mul	x19, x10, x15           /* s2x2s3x19.lo */
-	umulh	x22, x10, x15           /* s2x2s3x19.hi */
-	adds	x4, x4, x1              /* s0x2s4.lo.. */
-	adc	x3, x3, x21             /* s0x2s4.hi.. */
-	mul	x1, x10, x20            /* s2x2s4x19.lo */
-	umulh	x10, x10, x20           /* s2x2s4x19.hi */
-	mul	x21, x11, x15           /* s3s3x19.lo */
-	adds	x14, x14, x19           /* s0s0.lo.. */
-	umulh	x15, x11, x15           /* s3s3x19.hi */
-	adc	x9, x9, x22             /* s0s0.hi.. */
-	lsl	x11, x11, #1            /* s3x2 */
-	adds	x17, x17, x1            /* s0x2s1.lo.. */
-	mul	x1, x11, x20            /* s3x2s4x19.lo */
-	adc	x10, x7, x10            /* s0x2s1.hi.. */
-	adds	x17, x17, x21           /* s0x2s1.lo.. */
-	umulh	x11, x11, x20           /* s3x2s4x19.hi */
-	mul	x7, x12, x20            /* s4s4x19.lo */
-	adc	x10, x10, x15           /* s0x2s1.hi.. */
-	umulh	x12, x12, x20           /* s4s4x19.hi */
-	extr	x9, x9, x14, #51        /* (s0s0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	adds	x15, x16, x1            /* s1s1.lo..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	extr	x10, x10, x17, #51      /* (s0x2s1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
-	adc	x8, x8, x11             /* s1s1.hi..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	adds	x11, x6, x7             /* s0x2s3.lo.. */
-	extr	x16, x3, x4, #51        /* (s0x2s4.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
-	and	x14, x14, #0x7ffffffffffff /* (s0s0.lo..).low */
-	extr	x8, x8, x15, #51        /* (s1s1.lo..).high */
-	adc	x12, x5, x12            /* s0x2s3.hi..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
-	and	x17, x17, #0x7ffffffffffff /* (s0x2s1.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
-	and	x15, x15, #0x7ffffffffffff /* (s1s1.lo..).low */
-	extr	x12, x12, x11, #51      /* (s0x2s3.lo..).high */
-	madd	x14, x16, x13, x14      /* (s0s0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x9, x17, x9             /* (s0x2s1.lo..).low.. */
-	add	x15, x15, x10           /* (s1s1.lo..).low.. */
-	and	x10, x11, #0x7ffffffffffff /* (s0x2s3.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
-	and	x11, x4, #0x7ffffffffffff /* (s0x2s4.lo..).low */
-	and	x16, x9, #0x7ffffffffffff /* ((s0x2s1.lo..).low..).low */
-	add	x17, x10, x8            /* (s0x2s3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x8, x15, #0x7ffffffffffff /* ((s1s1.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x11, x12           /* (s0x2s4.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x10, x8, x9, lsr #51    /* ((s1s1.lo..).low..).low.. */
-	lsr	x8, x12, #51            /* ((s0x2s4.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
-	and	x11, x14, #0x7ffffffffffff /* ((s0s0.lo..).low..).low */
-	add	x9, x16, x14, lsr #51   /* ((s0x2s1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x14, x17, #0x7ffffffffffff /* ((s0x2s3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
-	madd	x8, x8, x13, x11        /* ((s0s0.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x11, x14, x15, lsr #51  /* ((s0x2s3.lo..).low..).low.. */
-	and	x12, x12, #0x7ffffffffffff /* ((s0x2s4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x12, x17, lsr #51  /* ((s0x2s4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	mul	x19, x14, x20           /* s1x2s4x19.lo */
+	add	x22, x22, x11, lsl #4   /* s3x19 */
+	umulh	x14, x14, x11           /* s1x2s3.hi */
+	lsl	x23, x10, #1            /* s2x2 */
 	sub	x2, x2, #1              /* n */
+	adc	x3, x3, x14             /* s0x2s4.hi.. */
+	adds	x14, x16, x19           /* s0s0.lo.. */
+	mul	x19, x23, x20           /* s2x2s4x19.lo */
+	mul	x16, x23, x22           /* s2x2s3x19.lo */
+	adc	x9, x15, x9             /* s0s0.hi.. */
+	adds	x15, x4, x21            /* s0x2s4.lo.. */
+	umulh	x10, x10, x10           /* s2s2.hi */
+	umulh	x4, x23, x20            /* s2x2s4x19.hi */
+	adc	x3, x3, x10             /* s0x2s4.hi.. */
+	adds	x14, x14, x16           /* s0s0.lo.. */
+	umulh	x21, x23, x22           /* s2x2s3x19.hi */
+	lsl	x10, x11, #1            /* s3x2 */
+	mul	x16, x11, x22           /* s3s3x19.lo */
+	adc	x9, x9, x21             /* s0s0.hi.. */
+	lsr	x21, x14, #51           /* %v72                 low, high = zip(*(column.split(51) for column in columns)) */
+	adds	x8, x8, x19             /* s0x2s1.lo..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mul	x19, x10, x20           /* s3x2s4x19.lo */
+	lsr	x23, x15, #51           /* %v80                 low, high = zip(*(column.split(51) for column in columns)) */
+	umulh	x11, x11, x22           /* s3s3x19.hi           columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	orr	x3, x23, x3, lsl #13    /* (s0x2s4.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
+	mul	x23, x12, x20           /* s4s4x19.lo           columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	adc	x4, x1, x4              /* s0x2s1.hi.. */
+	adds	x8, x8, x16             /* s0x2s1.lo.. */
+	and	x16, x8, #0x7ffffffffffff /* (s0x2s1.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	umulh	x12, x12, x20           /* s4s4x19.hi           columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	and	x14, x14, #0x7ffffffffffff /* (s0s0.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	umulh	x10, x10, x20           /* s3x2s4x19.hi         columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	lsr	x8, x8, #51             /* %v74                 low, high = zip(*(column.split(51) for column in columns)) */
+	adc	x11, x4, x11            /* s0x2s1.hi..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	adds	x6, x6, x23             /* s0x2s3.lo.. */
+	orr	x9, x21, x9, lsl #13    /* (s0s0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	madd	x14, x3, x13, x14       /* (s0s0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	lsr	x4, x6, #51             /* %v78                 low, high = zip(*(column.split(51) for column in columns)) */
+	and	x15, x15, #0x7ffffffffffff /* (s0x2s4.lo..).low */
+	adc	x12, x5, x12            /* s0x2s3.hi..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	adds	x17, x17, x19           /* s1s1.lo.. */
+	orr	x8, x8, x11, lsl #13    /* (s0x2s1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
+	and	x11, x17, #0x7ffffffffffff /* (s1s1.lo..).low */
+	add	x11, x11, x8            /* (s1s1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	orr	x8, x4, x12, lsl #13    /* (s0x2s3.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
+	add	x8, x15, x8             /* (s0x2s4.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x9, x16, x9             /* (s0x2s1.lo..).low.. */
+	adc	x12, x7, x10            /* s1s1.hi..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	and	x10, x11, #0x7ffffffffffff /* ((s1s1.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	add	x10, x10, x9, lsr #51   /* ((s1s1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x6, x6, #0x7ffffffffffff /* (s0x2s3.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	and	x9, x9, #0x7ffffffffffff /* ((s0x2s1.lo..).low..).low */
+	and	x15, x14, #0x7ffffffffffff /* ((s0s0.lo..).low..).low */
+	lsr	x16, x8, #51            /* ((s0x2s4.lo..).low..).high */
+	lsr	x17, x17, #51           /* %v76 */
+	and	x7, x8, #0x7ffffffffffff /* ((s0x2s4.lo..).low..).low */
+	orr	x8, x17, x12, lsl #13   /* (s1s1.lo..).high */
+	add	x17, x6, x8             /* (s0x2s3.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	madd	x8, x16, x13, x15       /* ((s0s0.lo..).low..).low.. */
+	add	x9, x9, x14, lsr #51    /* ((s0x2s1.lo..).low..).low.. */
+	add	x12, x7, x17, lsr #51   /* ((s0x2s4.lo..).low..).low.. */
+	and	x14, x17, #0x7ffffffffffff /* ((s0x2s3.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	add	x11, x14, x11, lsr #51  /* ((s0x2s3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	cbnz	x2, LOCAL(square_n_loop3)
 	b	LOCAL(square_n_join2)
 LOCAL(square_n_none):
-	lsr	x13, x12, #51           /* a[4].high            low, high = zip(*(column.split(51) for column in columns)) */
-	and	x14, x8, #0x7ffffffffffff /* a[0].low */
-	and	x15, x9, #0x7ffffffffffff /* a[1].low */
-	and	x16, x10, #0x7ffffffffffff /* a[2].low */
-	movz	x17, #19                /* 0x13 */
-	madd	x13, x13, x17, x14      /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x8, x15, x8, lsr #51    /* a[1].low.. */
-	add	x9, x16, x9, lsr #51    /* a[2].low.. */
-	and	x14, x11, #0x7ffffffffffff /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
-	add	x10, x14, x10, lsr #51  /* a[3].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x12, x12, #0x7ffffffffffff /* a[4].low             low, high = zip(*(column.split(51) for column in columns)) */
+	and	x16, x10, #0x7ffffffffffff /* a[2].low             low, high = zip(*(column.split(51) for column in columns)) */
+	lsr	x13, x12, #51           /* a[4].high */
+	and	x12, x12, #0x7ffffffffffff /* a[4].low */
 	add	x12, x12, x11, lsr #51  /* a[4].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	mov	x11, x10                /* a[3].low.. */
-	mov	x10, x9                 /* a[2].low.. */
-	mov	x9, x8                  /* a[1].low.. */
+	and	x14, x11, #0x7ffffffffffff /* a[3].low             low, high = zip(*(column.split(51) for column in columns)) */
+	and	x15, x9, #0x7ffffffffffff /* a[1].low */
+	add	x11, x15, x8, lsr #51   /* a[1].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x15, x16, x9, lsr #51   /* a[2].low.. */
+	add	x14, x14, x10, lsr #51  /* a[3].low.. */
+	mov	x9, x11                 /* a[1].low.. */
+	and	x8, x8, #0x7ffffffffffff /* a[0].low             low, high = zip(*(column.split(51) for column in columns)) */
+	movz	x17, #19                /* 0x13 */
+	madd	x13, x13, x17, x8       /* a[0].low..           return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	mov	x8, x13                 /* a[0].low.. */
+	mov	x10, x15                /* a[2].low.. */
+	mov	x11, x14                /* a[3].low.. */
 LOCAL(square_n_join2):
 	stp	x8, x9, [x0]            /*                      return repeat(n, sqr, a, empty=carry) */
-	stp	x10, x11, [x0, #16]
 	str	x12, [x0, #32]
+	stp	x10, x11, [x0, #16]
+	ldr	x23, [sp, #32]          /* restore */
+	.cfi_restore x23
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #32     /* restore */
+	ldp	x19, x20, [sp], #48     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
