@@ -176,12 +176,13 @@ def texts(made: Sequence[Unit], progress: Progress | None = None, *, trust: bool
     for (kernel, among), results in zip(wanted.items(), each(work, list(wanted.items())), strict=True):
         for unit, result in zip(among, results, strict=True):
             take(unit, kernel, result)
-    for unit in made:
-        for program in _callees_first(unit.kernels):
-            stacks = {callee: parts[unit, callee].stack for callee in program.callees}
-            made_of = (unit.origin, unit.options, program.name, sorted((each.name, n) for each, n in stacks.items()))
-            work_on = partial(_program, unit, program, stacks)
-            take(unit, program, cached(("files", *made_of), work_on, script=program.version, trust=trust))
+    stacks: dict[Unit, dict[Function, int]] = {unit: {} for unit in made}
+    for (unit, kernel), part in parts.items():
+        stacks[unit][kernel] = part.stack
+    programs = partial(_programs_of, trust=trust)
+    for unit, found in zip(made, each(programs, list(stacks.items())), strict=True):
+        for program, result in zip(_callees_first(unit.kernels), found, strict=True):
+            take(unit, program, result)
     files: dict[str, str] = {}
     for unit in made:
         done_parts = [parts[unit, kernel] for kernel in unit.kernels]
@@ -202,6 +203,19 @@ def _routines_of(job: tuple[Kernel, Sequence[Unit]], *, trust: bool) -> list[_Ma
         )
         for unit in among
     ]
+
+
+def _programs_of(job: tuple[Unit, Mapping[Function, int]], *, trust: bool) -> list[_Made]:
+    """The programs of a unit, each after those that it calls; given the bytes of stack that its kernels use."""
+    unit, kernels = job
+    stacks, made = dict(kernels), []
+    for program in _callees_first(unit.kernels):
+        below = {callee: stacks[callee] for callee in program.callees}
+        made_of = (unit.origin, unit.options, program.name, sorted((callee.name, n) for callee, n in below.items()))
+        work = partial(_program, unit, program, below)
+        made.append(cached(("files", *made_of), work, script=program.version, trust=trust))
+        stacks[program] = made[-1].stack
+    return made
 
 
 def _compiled(unit: Unit, kernel: Function, known: list[tuple[Words, c.Part]]) -> _Made:
@@ -297,12 +311,17 @@ def _check(made: Sequence[Unit], files: Mapping[str, str], out: Path, places: Se
     proofs = {proof_file(unit): unit for unit in made}
     found = differences(files, out, places, also=list(proofs))
     if any((out / file).exists() for file in proofs):
-        from asmgen.prove import record
-
-        for file, unit in proofs.items():
-            if file not in files:
-                found += record.differences(out / file, _routines(unit))
+        rest = [(out / file, unit) for file, unit in proofs.items() if file not in files]
+        found += [difference for differences_of in each(_unproved, rest) for difference in differences_of]
     return found
+
+
+def _unproved(job: tuple[Path, Unit], *, trust: bool = False) -> list[str]:
+    """What a file of proofs does not say of a unit's routines."""
+    from asmgen.prove import record
+
+    path, unit = job
+    return record.differences(path, _routines(unit), trust=trust)
 
 
 def proof_file(unit: Unit) -> str:
@@ -322,13 +341,15 @@ def proved(made: Sequence[Unit]) -> dict[str, str]:
 
 
 def _renewed(made: Sequence[Unit], out: Path) -> tuple[dict[str, str], list[str]]:
-    """The files that say what is proved, where there are any; and the routines that they no longer speak of."""
-    jobs = {proof_file(unit): _routines(unit) for unit in made}
-    if not any((out / file).exists() for file in jobs):
+    """The files that say what is proved, of those that are there and no longer speak of all that is made; and the
+    routines that they cannot."""
+    there = [(out / proof_file(unit), unit) for unit in made if (out / proof_file(unit)).exists()]
+    old = [unit for (_, unit), wrong in zip(there, each(partial(_unproved, trust=True), there), strict=True) if wrong]
+    if not old:
         return {}, []
     from asmgen.prove import record
 
-    return record.renewed(out, jobs)
+    return record.renewed(out, {proof_file(unit): _routines(unit) for unit in old})
 
 
 def _places(selectors: Sequence[str], targets: Sequence[str], out: Path) -> list[Path]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from asmgen.cache import cached
 from asmgen.emit import prose
 from asmgen.errors import AsmgenError
 from asmgen.function import Function
-from asmgen.passes import Options
+from asmgen.passes import Options, plans_of
 from asmgen.prove.answers import Proved
 from asmgen.prove.command import Wish, answers, composed, lines, name, routine
 from asmgen.prove.proof import BUDGET
@@ -107,6 +109,10 @@ def _kept(made: Routine, known: Entries) -> Proved | None:
     return Proved(0.0, tuple(there["assumed"]), ())
 
 
+def _made(jobs: Sequence[tuple[Function, Options]]) -> dict[str, dict[str, Any]]:
+    return {name(one): entry(one) for one in (routine(*job) for job in jobs)}
+
+
 def _entries(path: Path) -> Entries | None:
     """The entries of a file by kernel; None when it cannot be read."""
     try:
@@ -115,9 +121,11 @@ def _entries(path: Path) -> Entries | None:
         return None
 
 
-def differences(path: Path, jobs: Sequence[tuple[Function, Options]]) -> list[str]:
-    """What is wrong with a file: routines proved for other bytes or another contract, missing or made by no script."""
-    made = {name(one): entry(one) for one in (routine(*job) for job in jobs)}
+def differences(path: Path, jobs: Sequence[tuple[Function, Options]], *, trust: bool = False) -> list[str]:
+    """What is wrong with a file: routines of one script proved for other bytes or another contract, missing or made by
+    no script. With `trust` what the script makes is taken from what is kept of earlier builds."""
+    of = [(function.name, options, plans_of(function, options)) for function, options in jobs]
+    made = cached(("entries", of), partial(_made, jobs), script=jobs[0][0].version, trust=trust)
     known = _entries(path)
     if known is None:
         return [f"{path} is missing" if not path.exists() else f"{path} cannot be read as proofs"]
