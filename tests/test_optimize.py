@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ from asmgen.bench.harness import CONTEXTS
 from asmgen.bench.timer import can_run
 from asmgen.cli import main
 from asmgen.errors import AsmgenError
-from asmgen.optimize import command, tasks
+from asmgen.optimize import command, final, tasks
 from asmgen.optimize.anneal import Annealer, candidate
 from asmgen.optimize.code import Coder
 from asmgen.optimize.library import library
@@ -368,3 +369,12 @@ def test_what_is_seen_of_a_search() -> None:
         tell(state)
         tell(state)
     assert captured.get().count("candidates/s") == len(starts)
+
+
+def test_what_could_not_be_timed_is_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    seed = plans.Seed()
+    made = tasks.arrangement_of(GOAL, seed)
+    orders = tuple(tuple(range(len(line))) for line in made.lines)
+    monkeypatch.setattr(final, "_held_out", lambda *_: math.inf)
+    found = final.judged(GOAL, Outcome(Task(GOAL, seed), orders, 0.9, 1, 1, "this CPU"), None)
+    assert not found.better and "no window to time" in found.lines[0]

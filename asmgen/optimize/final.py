@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -48,6 +49,8 @@ def judged(goal: Goal, best: Outcome, before: Task | None) -> Verdict:
     )  # fmt: skip
     costs = {wish: measure(goal, wish, best.task.seed, best.orders) for wish in ("latency", "throughput")}
     cost = _cost(goal, costs)
+    if math.isinf(cost):
+        return Verdict(False, ("no plan: other work left no window to time what was found in; search when it is done",))
     said = [
         f"by {by} {gain(cost)} than the default schedule (in the search {gain(best.cost)}): "
         f"latency {gain(costs['latency'])}, throughput {gain(costs['throughput'])}"

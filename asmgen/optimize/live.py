@@ -48,6 +48,7 @@ def gain(cost: float) -> str:
 def name(seed: Seed) -> str:
     """A seed in a few words."""
     choices = "".join(f"{name} {index}, " for name, index in seed.choices)
+    choices += "".join(f"{form}, " for form in seed.forms)
     return f"{choices}{seed.core}, window {seed.freedom.window}, {seed.freedom.registers} registers"
 
 
