@@ -261,7 +261,8 @@ def test_a_summary_goes_on_after_what_fails(tmp_path: Path) -> None:
     assert "promise" in rows[3][-1], rows[3]
 
 
-def test_the_site_has_a_page_for_every_kernel(tmp_path: Path) -> None:
+def test_the_site_has_a_page_for_every_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # away from the proofs in out/
     proofs = tmp_path / "proofs.json"
     from asmgen.passes import Options
     from asmgen.prove.command import routine

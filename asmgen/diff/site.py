@@ -69,7 +69,7 @@ def run(
     """Write the site; the exit code: 0 when every kernel passed its tests."""
     functions = find(selectors)
     jobs = [(function, target) for function in functions for target in targets]
-    entries = list(each(partial(_page, how, compare, read_proofs(proofs, out)), jobs))
+    entries = list(each(partial(_page, how, compare, read_proofs(proofs)), jobs))
     index = environment().get_template("index.html").render(title="Kernels", entries=entries, compared=compare)
     files = {"index.html": index, **{entry.file: entry.text for entry in entries}}
     for path, _ in write(files, out)[:1]:
@@ -77,7 +77,7 @@ def run(
     return 0 if all(entry.right for entry in entries) else 1
 
 
-def read_proofs(given: Sequence[Path], out: Path) -> dict[str, Mapping[str, Any]]:
+def read_proofs(given: Sequence[Path]) -> dict[str, Mapping[str, Any]]:
     """What has been proved, from the files given and every `*.proof.json` below the committed output."""
     found: dict[str, Mapping[str, Any]] = {}
     for path in [*sorted(Path("out").rglob("*.proof.json")), *given]:
