@@ -92,18 +92,16 @@ def cases(
     Everything is modelled by few runs of llvm-mca, which is another process: emulation goes on meanwhile.
     """
     followed = [_tried(partial(_followed, function, target, sources, how)) for function, how in asked]
-    wanted = [each for each in followed if isinstance(each, _Followed) and each.how.model]
     with ThreadPoolExecutor(1) as pool:
-        pending = pool.submit(_modelled, wanted)
+        pending = pool.submit(_modelled, [each for each in followed if isinstance(each, _Followed)])
         judged = [each if isinstance(each, Exception) else _tried(each.judged) for each in followed]
-        tables = dict(zip(map(id, wanted), pending.result(), strict=True))
+        sides = iter(pending.result())
     for one, holds in zip(followed, judged, strict=True):
         if isinstance(one, Exception):
             yield one
-        elif isinstance(holds, Exception):
-            yield holds
-        else:
-            yield _tried(partial(one.concluded, tables.get(id(one), one.sides), holds))
+            continue
+        mine = next(sides)
+        yield holds if isinstance(holds, Exception) else _tried(partial(one.concluded, mine, holds))
 
 
 Made = TypeVar("Made")
@@ -170,11 +168,12 @@ def _followed(function: Function, target: str, sources: Sequence[Source], how: H
     return _Followed(function, how, layout, tuple(sides), tuple(failed), equal)
 
 
-def _modelled(followed: Sequence[_Followed]) -> list[list[Side]]:
-    """The sides of each with their modelled cycles; all are modelled on the same cores."""
-    every = [side for each in followed for side in each.sides]
-    found = iter(modelled(every, followed[0].how.cores if followed else ()))
-    return [[next(found) for _ in each.sides] for each in followed]
+def _modelled(followed: Sequence[_Followed]) -> list[Sequence[Side]]:
+    """The sides of each, with their modelled cycles where these are wanted; all are modelled on the same cores."""
+    wanted = [each for each in followed if each.how.model]
+    every = [side for each in wanted for side in each.sides]
+    found = iter(modelled(every, wanted[0].how.cores if wanted else ()))
+    return [[next(found) for _ in each.sides] if each.how.model else each.sides for each in followed]
 
 
 def _once(function: Function) -> Expected:

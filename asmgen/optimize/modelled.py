@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from asmgen.optimize.model import Prepared, prepare, set_anew, straight
+from asmgen.optimize.model import Prepared, prepare, set_anew, straight, taking_time
 from asmgen.optimize.orders import Candidate
 from asmgen.passes.arrange import Arrangement
 from asmgen.passes.frame import frame
@@ -75,9 +75,7 @@ def executed(before: Arrangement) -> Executed:
     for name in set_anew(code.target, changed):
         items.insert(0, arm64.ins("movz", arm64.REGISTERS[name], 64, 0))
     blocks: list[tuple[bool, int]] = []
-    for item in straight(replace(code, items=tuple(items)), PASSES):
-        if item.row.control is not None or item.row.cost == "nop":
-            continue
+    for item in taking_time(straight(replace(code, items=tuple(items)), PASSES)):
         if id(item) not in position:
             position[id(item)] = (False, len(own))
             own.append(item)
