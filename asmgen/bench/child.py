@@ -85,18 +85,26 @@ def main() -> None:
 
 def pin() -> int:
     """Stay on the core that was least busy for a moment; its number, or -1 where a process cannot be pinned."""
-    if not hasattr(os, "sched_setaffinity"):
+    cores = ranked()
+    if not cores:
         return -1
+    os.sched_setaffinity(0, {cores[0]})
+    return cores[0]
+
+
+def ranked() -> list[int]:
+    """The cores that this process may run on, those first that were less busy for a moment; none where it cannot be
+    pinned."""
+    if not hasattr(os, "sched_setaffinity"):
+        return []
     allowed = os.sched_getaffinity(0)
-    first = idle()
+    first = _idle()
     time.sleep(0.1)
-    last = idle()
-    best = max(sorted(allowed), key=lambda core: last.get(core, 0) - first.get(core, 0))
-    os.sched_setaffinity(0, {best})
-    return best
+    last = _idle()
+    return sorted(allowed, key=lambda core: (first.get(core, 0) - last.get(core, 0), core))
 
 
-def idle() -> dict[int, int]:
+def _idle() -> dict[int, int]:
     """Ticks that each core has been idle."""
     try:
         lines = [line.split() for line in Path("/proc/stat").read_text().splitlines()]

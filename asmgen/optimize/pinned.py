@@ -5,13 +5,10 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
-import time
 from functools import cache
 from pathlib import Path
 
-from asmgen.bench.child import idle
-
-_LOOK = 0.1  # seconds for which it is watched who is busy
+from asmgen.bench.child import ranked
 
 
 @cache
@@ -21,14 +18,10 @@ def pin() -> int:
     Which cores are taken is known by locks on files, which end with their process. Where all are taken it is the least
     busy one.
     """
-    if not hasattr(os, "sched_setaffinity"):
+    cores = ranked()
+    if not cores:
         return -1
-    allowed = sorted(os.sched_getaffinity(0))
-    first = idle()
-    time.sleep(_LOOK)
-    last = idle()
-    ranked = sorted(allowed, key=lambda core: first.get(core, 0) - last.get(core, 0))
-    chosen = next((core for core in ranked if _locked(core)), ranked[0])
+    chosen = next((core for core in cores if _locked(core)), cores[0])
     os.sched_setaffinity(0, {chosen})
     return chosen
 
