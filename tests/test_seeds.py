@@ -67,7 +67,7 @@ def test_a_script_of_ones_own(own: Path, capsys: pytest.CaptureFixture[str]) -> 
     recording.run([str(own)], check=False)
     assert "seeds.json (as it was)" in capsys.readouterr().out
     place = seeds.record(own)
-    place.write_text(place.read_text().replace('"schedule": [0, 11]', '"schedule": [7, 11]'))
+    place.write_text(place.read_text().replace('"window": 0, "registers": 11', '"window": 7, "registers": 11'))
     with pytest.raises(AsmgenError, match=r"seeds\.json"):
         recording.run([str(own)], check=True)
 
@@ -93,10 +93,11 @@ def test_another_text_of_the_script_is_compiled_by_all_ways(own: Path) -> None:
     ("old", "new", "said"),
     [
         ("{", "[", "does not say what won"),
-        ('"schedule": [0, 11]', '"schedule": [0]', "mul amd64 default: not enough values"),
+        ('"window": 0', '"window": "none"', "mul amd64 default: invalid literal"),
         ('"schedule"', '"order"', "mul amd64 default: 'schedule'"),
-        ('{"schedule": [0, 11], "policy": 0}', "3", "mul amd64 default: 'int' object"),
-    ],
+        ('{"choices": {}, "schedule": {"core": "generic", "window": 0, "registers": 11}, "policy": 0}', "3",
+         "mul amd64 default: 'int' object"),
+    ],  # fmt: skip
 )
 def test_bad_files(own: Path, old: str, new: str, said: str) -> None:
     place = seeds.record(own)

@@ -58,6 +58,32 @@ class Plan:
     found: Mapping[str, Any] = field(default_factory=dict)
 
 
+def row_of(seed: Seed) -> dict[str, Any]:
+    """A seed as files have it; what is as usual is left out."""
+    made: dict[str, Any] = {"choices": dict(seed.choices)}
+    if seed.forms:
+        made["forms"] = list(seed.forms)
+    made["schedule"] = {"core": seed.core, "window": seed.freedom.window, "registers": seed.freedom.registers}
+    if seed.way is not None:
+        made["policy"] = seed.way.policy
+        if seed.way.saved is not None:
+            made["saved"] = " ".join(seed.way.saved)
+    return made
+
+
+def seed_of(row: Mapping[str, Any]) -> Seed:
+    """The seed in a file; ValueError, KeyError, TypeError or AttributeError when it holds none."""
+    schedule = row["schedule"]
+    saved = tuple(row["saved"].split()) if "saved" in row else None
+    return Seed(
+        tuple(sorted((str(name), int(index)) for name, index in row["choices"].items())),
+        str(schedule["core"]),
+        Freedom(int(schedule["window"]), int(schedule["registers"])),
+        Way(int(row["policy"]), saved) if "policy" in row else None,
+        tuple(map(str, row.get("forms", ()))),
+    )
+
+
 def path(function: Function, target: str, features: str, core: str) -> Path:
     """Where the plan of a kernel lies, if there is one."""
     folder = core if features == "default" else f"{core}-{features}"
@@ -93,13 +119,8 @@ def read(file: Path) -> Plan:
     """The plan in a file; AsmgenError, with what is wrong, when it holds none."""
     try:
         made = json.loads(file.read_text(encoding="utf-8"))
-        seed, schedule = made["choices"], made["schedule"]
-        freedom = Freedom(int(schedule["window"]), int(schedule["registers"]))
         return Plan(
-            Seed(
-                tuple(sorted((str(name), int(index)) for name, index in seed.items())), str(schedule["core"]), freedom,
-                forms=tuple(map(str, made.get("forms", ()))),
-            ),
+            seed_of(made),
             str(made["routine"]),
             tuple(tuple(" ".join(line).split()) for line in made["lines"]),
             dict(made.get("found", {})),
@@ -117,11 +138,7 @@ def text(plan: Plan) -> str:
     """A plan as its file has it: the same plan, the same bytes."""
     made = {
         "found": dict(plan.found),
-        "choices": dict(plan.seed.choices),
-        **({"forms": list(plan.seed.forms)} if plan.seed.forms else {}),
-        "schedule": {
-            "core": plan.seed.core, "window": plan.seed.freedom.window, "registers": plan.seed.freedom.registers,
-        },
+        **row_of(plan.seed),
         "routine": plan.routine,
         "lines": [
             [" ".join(line[at : at + _A_ROW]) for at in range(0, len(line), _A_ROW)] for line in plan.lines

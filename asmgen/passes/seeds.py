@@ -16,9 +16,7 @@ from typing import Any
 
 from asmgen.errors import AsmgenError
 from asmgen.function import Function
-from asmgen.passes.plans import GENERIC, Seed
-from asmgen.passes.schedule import Freedom
-from asmgen.routine import Way
+from asmgen.passes.plans import Seed, row_of, seed_of
 
 _SCRIPT = "script"
 
@@ -37,7 +35,7 @@ def known(function: Function, target: str, features: str) -> Seed | None:
         return None
     row = rows.get(f"{function.name} {target} {features}")
     try:
-        return None if row is None else _seed(row)
+        return None if row is None else seed_of(row)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _bad(path, f"{function.name} {target} {features}: {error}") from None
 
@@ -49,33 +47,13 @@ def text(old: Path, seeds: Mapping[Path, Mapping[tuple[str, str, str], Seed]]) -
     for script, rows in seeds.items():
         made[script.stem] = {
             _SCRIPT: _hash(script, _stamp(script)),
-            **{" ".join(key): _row(rows[key]) for key in sorted(rows)},
+            **{" ".join(key): row_of(rows[key]) for key in sorted(rows)},
         }
     lines = []
     for name in sorted(made):
         rows_of = ",\n".join(f"  {json.dumps(key)}: {json.dumps(row)}" for key, row in made[name].items())
         lines.append(f" {json.dumps(name)}: {{\n{rows_of}\n }}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _row(seed: Seed) -> dict[str, Any]:
-    """Whatever is as usual is left out."""
-    made: dict[str, Any] = {"schedule": [seed.freedom.window, seed.freedom.registers]}
-    if seed.choices:
-        made["choices"] = dict(seed.choices)
-    if seed.way is not None:
-        made["policy"] = seed.way.policy
-        if seed.way.saved is not None:
-            made["saved"] = " ".join(seed.way.saved)
-    return made
-
-
-def _seed(row: Mapping[str, Any]) -> Seed:
-    window, registers = row["schedule"]
-    choices = tuple(sorted((str(name), int(index)) for name, index in row.get("choices", {}).items()))
-    saved = tuple(row["saved"].split()) if "saved" in row else None
-    way = Way(int(row["policy"]), saved) if "policy" in row else None
-    return Seed(choices, GENERIC, Freedom(int(window), int(registers)), way)
 
 
 def _stamp(path: Path) -> tuple[int, int]:
