@@ -15,14 +15,14 @@ import pytest
 
 from asmgen import assemblers, peachpy_encoder, tools
 from asmgen.assemblers import Driver, PeachPy, Tables, Unit
-from asmgen.build import Unit as Built
-from asmgen.build import units
 from asmgen.contracts import Signature
 from asmgen.errors import AsmgenError
 from asmgen.passes import Options, compile_kernel
 from asmgen.routine import Code, Item
 from asmgen.targets.amd64 import REGISTERS, ROWS
 from asmgen.targets.row import Instruction, Label, Memory, Operand, Row, Slot
+from asmgen.units import Unit as Built
+from asmgen.units import units
 
 ROOT = Path(__file__).parents[1]
 SEED = 20260401
@@ -317,7 +317,7 @@ def bytes_listed(text: str) -> dict[str, bytes]:
 def test_all_agree_on_the_committed_files(unit: Built) -> None:
     """What was emulated (our tables), what is listed, and what each assembler makes of it are the same bytes."""
     target, stem = unit.origin.target, unit.origin.stem
-    codes = [compile_kernel(kernel, Options(target, unit.features)) for kernel in unit.kernels]
+    codes = [compile_kernel(kernel, Options(target, unit.options.features)) for kernel in unit.kernels]
     file = ROOT / "out" / target / f"{stem}.S"
     whole = Unit(target, file.name, {each.signature.symbol: each for each in codes}, file.read_text())
     wanted = Tables().assemble(whole).code

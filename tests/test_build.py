@@ -17,7 +17,7 @@ from compilers import apple, compiler, must, runner
 
 from asmgen import build as building
 from asmgen import elf, scripts
-from asmgen.build import build, check, units
+from asmgen.build import build, check
 from asmgen.contracts import Bytes, Element, Table
 from asmgen.errors import AsmgenError, UsageError
 from asmgen.files import write
@@ -25,6 +25,7 @@ from asmgen.function import Function
 from asmgen.kernel import Kernel
 from asmgen.passes import FEATURES, Options, compile_kernel
 from asmgen.targets.assemble import assemble
+from asmgen.units import units
 
 ROOT = Path(__file__).parent.parent
 TARGETS = ("amd64", "arm64")
