@@ -6,6 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import product
 from typing import Any, overload
 
 from asmgen.annotations import definition
@@ -74,14 +75,13 @@ class Kernel(Function):
         return found
 
     def alternatives(self) -> Iterator[tuple[dict[str, int], Traced]]:
-        """The kernel with each alternative of each decision, one decision at a time, the default first.
+        """The kernel with every combination of its decisions' alternatives, the default first.
 
         An alternative that breaks the contract is an error.
         """
-        yield {}, self.trace()
-        for name, count in self.choices.items():
-            for index in range(1, count):
-                yield {name: index}, self.trace({name: index})
+        for indices in product(*map(range, self.choices.values())):
+            choices = {name: index for name, index in zip(self.choices, indices, strict=True) if index}
+            yield choices, self.trace(choices)
 
     def _traced(self, choices: Mapping[str, int]) -> tuple[Trace, Traced]:
         trace = Trace(choices)

@@ -243,6 +243,15 @@ def test_decisions() -> None:
     assert "product = low + 38 * high" in names[1] - names[0]
 
 
+def test_decisions_are_combined() -> None:
+    @kernel
+    def carry(a: tight) -> tight:
+        return choose("second", list, tuple, list)(choose("first", list, tuple)(a))
+
+    found = [choices for choices, _ in carry.alternatives()]
+    assert found[0] == {} and {"first": 1, "second": 2} in found and len(found) == 6
+
+
 def test_decisions_inside_of_alternatives() -> None:
     def inner(a: Any) -> Any:
         return choose("inner", list, tuple)(a)
