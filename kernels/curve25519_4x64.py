@@ -1,6 +1,6 @@
 """curve25519: integers modulo 2^255 - 19 in four words of 64 bits."""
 
-from asmgen import Bit, Bytes, Count, Field, Small, Table, kernel, power, program, repeat
+from asmgen import Bit, Bytes, Count, Field, Small, Table, choose, kernel, power, program, repeat
 from asmgen import select as pick
 
 P = 2**255 - 19
@@ -15,6 +15,33 @@ def number(words):
     return sum(word << 64 * index for index, word in enumerate(words))
 
 
+def by_products(high):
+    """The halves of 38 * u for the words u of `high`."""
+    return zip(*((38 * word).split(64) for word in high.words(4)))
+
+
+def by_sums(high):
+    """The low halves as twice 19 * u, which is two sums where there are shifted operands."""
+    words = high.words(4)
+    return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words]
+
+
+def from_two_words(total):
+    """How often 2^255 goes into `total`, and the rest."""
+    return total.split(255)
+
+
+def from_top(total):
+    """The quotient as twice what is above 2^256 and the bit below it."""
+    low, top = total.split(256)
+    rest, bit = low.split(255)
+    return rest, 2 * top + bit
+
+
+halves = choose("halves", by_products, by_sums)
+divided = choose("quotient", from_two_words, from_top)
+
+
 def fold(total, reduced=False):
     """Eight words to four: some value below 2^256, or with `reduced` the one below P.
 
@@ -22,8 +49,8 @@ def fold(total, reduced=False):
     sum. The other high halves add less than 2^200 to what is left, so they may come late, in one chain with 19 * q.
     """
     low, high = total.split(256)
-    lows, highs = zip(*((38 * word).split(64) for word in high.words(4)))
-    rest, q = (low + number([*lows, highs[3]])).split(255)
+    lows, highs = halves(high)
+    rest, q = divided(low + number([*lows, highs[3]]))
     late = number([0, *highs[:3]])
     if not reduced:
         return rest + (19 * q + late)

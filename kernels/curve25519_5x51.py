@@ -1,6 +1,6 @@
 """curve25519: integers modulo 2^255 - 19 in five limbs of 51 bits."""
 
-from asmgen import Bit, Bytes, Count, Field, Small, Table, amd64, arm64, kernel, power, program, repeat
+from asmgen import Bit, Bytes, Count, Field, Small, Table, amd64, arm64, choose, kernel, power, program, repeat
 from asmgen import select as pick
 from asmgen.targets.explicit import fresh, word
 
@@ -12,27 +12,52 @@ tight = fe.limbs_below(2**52)  # what everything else gives
 
 
 def product(a, b):
-    """The columns of a * b, row by row; what would stand at 2^255 and above comes back times 19."""
-    columns = [0] * 5
-    for i in range(5):
-        for j in range(5):
-            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j]
-    return columns
+    """The terms of a * b, row by row: (k, m, x, n, y) is m * x * n * y in column k.
+
+    What would stand at 2^255 and above comes back times 19.
+    """
+    return [((i + j) % 5, 1 if i + j < 5 else 19, a[i], 1, b[j]) for i in range(5) for j in range(5)]
 
 
 def square(a):
-    """The columns of a * a: each product of two limbs once, doubled on one side and folded on the other."""
-    columns = [0] * 5
-    for i in range(5):
-        for j in range(i, 5):
-            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j])
-    return columns
+    """The terms of a * a: each product of two limbs once, doubled on one side and folded on the other."""
+    return [
+        ((i + j) % 5, 1 if i == j else 2, a[i], 1 if i + j < 5 else 19, a[j]) for i in range(5) for j in range(i, 5)
+    ]
 
 
 def carried(columns):
     """Each column's excess over 51 bits handed to the next one, the last one's to the first."""
     low, high = zip(*(column.split(51) for column in columns))
     return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)]
+
+
+# Two ways with a column: the first one takes fewer instructions where a product of two words is one, the second one
+# where its halves are two.
+
+
+def in_whole(terms):
+    """Columns of two words, carried twice."""
+    columns = [0] * 5
+    for k, m, x, n, y in terms:
+        columns[k] += (m * x) * (n * y)
+    return carried(carried(columns))
+
+
+def in_halves(terms):
+    """Columns of a word, the parts above 2^54 of their products apart: eight times they belong to the next column.
+
+    What is left of five products is found modulo 2^64 and needs no carry.
+    """
+    sums, highs = [0] * 5, [0] * 5
+    for k, m, x, n, y in terms:
+        sums[k] += (m * n * x) * y
+        highs[k] += ((m * n * x) * (y << 10)).split(64)[1]
+    low = [total - (high << 54) for total, high in zip(sums, highs)]
+    return carried([low[0] + 8 * 19 * highs[4]] + [low[k] + 8 * highs[k - 1] for k in range(1, 5)])
+
+
+multiplied = choose("columns", in_whole, in_halves)
 
 
 @kernel
@@ -43,12 +68,12 @@ def carry(a: full) -> tight:
 
 @kernel
 def mul(a: loose, b: loose) -> tight:
-    return carried(carried(product(a, b)))
+    return multiplied(product(a, b))
 
 
 @kernel
 def sqr(a: loose) -> tight:
-    return carried(carried(square(a)))
+    return multiplied(square(a))
 
 
 @kernel

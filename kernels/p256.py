@@ -1,6 +1,6 @@
 """P-256: integers modulo its prime, in Montgomery form, in four words of 64 bits."""
 
-from asmgen import Bit, Bytes, Count, Field, Small, Table, kernel, power, program, repeat
+from asmgen import Bit, Bytes, Count, Field, Small, Table, choose, keep, kernel, power, program, repeat
 from asmgen import select as pick
 
 P = 2**256 - 2**224 + 2**192 + 2**96 - 1
@@ -12,6 +12,18 @@ words = fe.below(2**256)  # any four words
 TOP = P >> 192
 
 
+def by_product(q):
+    return q * TOP
+
+
+def by_shifts(q):
+    """TOP is 2^64 + 1 - 2^32."""
+    return keep((q << 64) + q - (q << 32))
+
+
+times_top = choose("top", by_product, by_shifts)
+
+
 def reduced(total):
     """total / 2^256 modulo P, below P.
 
@@ -21,7 +33,7 @@ def reduced(total):
     low, high = total.split(256)
     for _ in range(4):
         q, rest = low.split(64)
-        low = rest + ((q << 32) + (q * TOP << 128))
+        low = rest + ((q << 32) + (times_top(q) << 128))
     return (low + high).reduce_once(P)
 
 

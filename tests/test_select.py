@@ -29,9 +29,15 @@ def test_random_kernels_keep_their_values(seed: int, target: str, features: str)
         assert call(routine, traced.signature, given) == wanted(traced, given), f"seed {seed}, inputs {given}"
 
 
-def names(kernel: str, target: str, features: str = "default", script: str = "curve25519_5x51") -> list[str]:
+def names(
+    kernel: str,
+    target: str,
+    features: str = "default",
+    script: str = "curve25519_5x51",
+    choices: dict[str, int] | None = None,
+) -> list[str]:
     """The rows that a shipped kernel is selected into."""
-    routine = select(lower(load(script).kernels[kernel].trace()), Options(target, features))
+    routine = select(lower(load(script).kernels[kernel].trace(choices)), Options(target, features))
     return [each.row.name for part in routine.parts if isinstance(part, Straight) for each in part.instructions]
 
 
@@ -47,6 +53,12 @@ def test_sums_take_in_shifts_and_products_on_arm64() -> None:
     rows = names("mul", "arm64")
     assert rows.count("madd") == 2  # 19 * the highest carry, twice
     assert rows.count("add_lsr") == 4  # the second pass: low + (column >> 51)
+
+
+def test_of_two_shifts_a_sum_takes_in_the_cheap_one_on_arm64() -> None:
+    """The quotient is 2 * top + (word >> 63)."""
+    rows = names("mul", "arm64", script="curve25519_4x64", choices={"quotient": 1})
+    assert "lsr_imm" in rows and "add_lsr" not in rows
 
 
 def test_one_multiplier_stays_in_rdx() -> None:

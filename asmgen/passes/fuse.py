@@ -21,9 +21,11 @@ def regions(program: Program) -> Iterator[Region]:
     yield [op for op in program.ops if isinstance(op, Op)], outside
 
 
-def taken_in(program: Program, takes: Callable[[Op, Op, Word], bool]) -> dict[Word, Op]:
+def taken_in(
+    program: Program, takes: Callable[[Op, Op, Word], bool], late: Callable[[Op], bool] = lambda op: False
+) -> dict[Word, Op]:
     """By their results, the operations whose only reader can take them in, `takes(reader, op, result)`; one a
-    reader, and none that takes in another itself."""
+    reader, of several the first that is not `late`, and none that takes in another itself."""
     found: dict[Word, Op] = {}
     for ops, outside in regions(program):
         readers: dict[Term | Bit, list[Op]] = {}
@@ -31,7 +33,7 @@ def taken_in(program: Program, takes: Callable[[Op, Op, Word], bool]) -> dict[Wo
             for term in op.ins:
                 readers.setdefault(term, []).append(op)
         full: set[Op] = set()
-        for op in ops:
+        for op in sorted(ops, key=late):
             word = op.outs[0] if op.outs else None
             if not isinstance(word, Word) or word in outside or len(readers.get(word, [])) != 1:
                 continue

@@ -48,6 +48,12 @@ def takes(reader: Op, op: Op, word: Word) -> bool:
     return reader.kind in ("add", "or", "xor", "and") or (reader.kind == "sub" and not first)
 
 
+def late(op: Op) -> bool:
+    """Whether a shift costs more inside a sum than outside: any but a short one to the left takes the multiplier's unit
+    and a cycle more on most cores."""
+    return op.kind in _SHIFTS and not (op.kind == "shl" and op.k <= 4)
+
+
 class Arm64(Selector):
     """Selection for arm64."""
 
@@ -55,7 +61,7 @@ class Arm64(Selector):
 
     def __init__(self, program: Program, features: frozenset[str], saved: frozenset[Bit]) -> None:
         super().__init__(program, features, saved)
-        self.merged = taken_in(program, takes)  #: shifts and products that are part of what reads them
+        self.merged = taken_in(program, takes, late)  #: shifts and products that are part of what reads them
         self.borrowed = {bit for bit, op in first_readers(program).items() if op.kind == "sub"}
 
     def make(self, name: str, operands: Sequence[Operand]) -> Instruction:

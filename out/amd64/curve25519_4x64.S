@@ -141,20 +141,20 @@ SYMBOL(curve25519_4x64_mul):
 	adoxq	%rsi, %r9               /* a[1]*b[3].hi.. */
 	adcxq	%rdx, %rcx              /* a[2]*b[3].hi.. */
 	movl	$38, %edx               /* 0x26 */
-	mulxq	%r9, %rsi, %r9          /* r9=38*a[1]*b[3].hi...hi rsi=38*a[1]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%r9, %rsi, %r9          /* r9=38*a[1]*b[3].hi...hi rsi=38*a[1]*b[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	adcxq	%r15, %rax              /* a[3]*b[3].hi..       return fold(a.value * b.value) */
 	adoxq	%r13, %rcx              /* a[2]*b[3].hi.. */
 	adoxq	%r15, %rax              /* a[3]*b[3].hi.. */
-	mulxq	%rbp, %r11, %r10        /* r10=38*a[0]*b[3].hi...hi r11=38*a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	addq	(%rsp), %r11            /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	mulxq	%rbp, %r11, %r10        /* r10=38*a[0]*b[3].hi...hi r11=38*a[0]*b[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
+	addq	(%rsp), %r11            /* a[0]*b[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
 	movq	%r8, 16(%rsp)           /* spill a[0]*b[1].lo.. */
 	adcq	16(%rsp), %rsi          /* a[0]*b[1].lo.. */
-	mulxq	%rax, %r8, %rax         /* rax=38*a[3]*b[3].hi...hi r8=38*a[3]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%rax, %r8, %rax         /* rax=38*a[3]*b[3].hi...hi r8=38*a[3]*b[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	mulxq	%rcx, %rdx, %rcx        /* rcx=38*a[2]*b[3].hi...hi rdx=38*a[2]*b[3].hi...lo */
-	adcq	%rdx, %rbx              /* a[0]*b[2].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	adcq	%rdx, %rbx              /* a[0]*b[2].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
 	adcq	%r8, %r12               /* a[0]*b[3].lo.. */
 	adcq	$0, %rax                /* 38*a[3]*b[3].hi...hi.. */
-	shldq	$1, %r12, %rax          /* (a[0]*b[3].lo..).high */
+	shldq	$1, %r12, %rax          /* (a[0]*b[3].lo..).high return total.split(255) */
 	btrq	$63, %r12               /* (a[0]*b[3].lo..).low */
 	movq	8(%rsp), %r8            /* out */
 	imulq	$19, %rax, %rax         /* %v93                 return rest + (19 * q + late) */
@@ -281,19 +281,19 @@ SYMBOL(curve25519_4x64_mul_canon):
 	adcxq	%rsi, %r13              /* a[3]*b[3].hi.. */
 	adoxq	%rsi, %r13              /* a[3]*b[3].hi.. */
 	movl	$38, %edx               /* 0x26 */
-	mulxq	%r9, %r10, %rax         /* rax=38*a[0]*b[3].hi...hi r10=38*a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%r9, %r10, %rax         /* rax=38*a[0]*b[3].hi...hi r10=38*a[0]*b[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	mulxq	%rbp, %rsi, %r9         /* r9=38*a[1]*b[3].hi...hi rsi=38*a[1]*b[3].hi...lo */
 	mulxq	%r12, %r12, %rbp        /* rbp=38*a[2]*b[3].hi...hi r12=38*a[2]*b[3].hi...lo */
 	mulxq	%r13, %r13, %rdx        /* rdx=38*a[3]*b[3].hi...hi r13=38*a[3]*b[3].hi...lo */
-	addq	%r10, %r11              /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	addq	%r10, %r11              /* a[0]*b[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
 	adcq	%rsi, %r8               /* a[0]*b[1].lo.. */
 	adcq	%r12, %rcx              /* a[0]*b[2].lo.. */
 	adcq	%r13, %rbx              /* a[0]*b[3].lo.. */
 	adcq	$0, %rdx                /* 38*a[3]*b[3].hi...hi.. */
-	shldq	$1, %rbx, %rdx          /* (a[0]*b[3].lo..).high */
+	shldq	$1, %rbx, %rdx          /* (a[0]*b[3].lo..).high return total.split(255) */
 	imulq	$19, %rdx, %r10         /* %v93                 return finished(rest + (19 * q + 19 + late)) */
 	addq	$19, %r10               /* %v94 */
-	btrq	$63, %rbx               /* (a[0]*b[3].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
+	btrq	$63, %rbx               /* (a[0]*b[3].lo..).low return total.split(255) */
 	addq	%r10, %r11              /* a[0]*b[0].lo..       return finished(rest + (19 * q + 19 + late)) */
 	adcq	%rax, %r8               /* a[0]*b[1].lo.. */
 	adcq	%r9, %rcx               /* a[0]*b[2].lo.. */
@@ -407,17 +407,17 @@ SYMBOL(curve25519_4x64_sqr):
 	adcq	%rdx, %r8               /* a[2]*a[3].hi.. */
 	adcq	%r14, %r11              /* a[3]*a[3].hi.. */
 	movl	$38, %edx               /* 0x26 */
-	mulxq	%rax, %rsi, %rax        /* rax=38*a[1]*a[2].hi...hi rsi=38*a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%rax, %rsi, %rax        /* rax=38*a[1]*a[2].hi...hi rsi=38*a[1]*a[2].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	mulxq	%rcx, %rbp, %rcx        /* rcx=38*a[1]*a[3].hi...hi rbp=38*a[1]*a[3].hi...lo */
 	mulxq	%r8, %r13, %r8          /* r8=38*a[2]*a[3].hi...hi r13=38*a[2]*a[3].hi...lo */
-	addq	%rsi, %r12              /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	addq	%rsi, %r12              /* a[0]*a[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
 	adcq	%rbp, %rbx              /* a[0]*a[1].lo.. */
 	movl	$63, %esi               /* 0x3f */
 	adcq	%r13, %r9               /* a[0]*a[2].lo.. */
-	mulxq	%r11, %rdx, %r11        /* r11=38*a[3]*a[3].hi...hi rdx=38*a[3]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcq	%rdx, %r10              /* a[1]*a[2].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	mulxq	%r11, %rdx, %r11        /* r11=38*a[3]*a[3].hi...hi rdx=38*a[3]*a[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
+	adcq	%rdx, %r10              /* a[1]*a[2].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
 	adcq	$0, %r11                /* 38*a[3]*a[3].hi...hi.. */
-	shrxq	%rsi, %r10, %rdx        /* %v65 */
+	shrxq	%rsi, %r10, %rdx        /* %v65                 return total.split(255) */
 	shlq	$1, %r11                /* %v64 */
 	btrq	$63, %r10               /* (a[1]*a[2].lo..).low */
 	orq	%rdx, %r11              /* (a[1]*a[2].lo..).high */
@@ -525,19 +525,19 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	adcq	%rcx, %r8               /* a[1]*a[3].hi.. */
 	adcq	%rdx, %r12              /* a[2]*a[3].hi.. */
 	movl	$38, %edx               /* 0x26 */
-	mulxq	%rax, %rcx, %rax        /* rax=38*a[1]*a[2].hi...hi rcx=38*a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%rax, %rcx, %rax        /* rax=38*a[1]*a[2].hi...hi rcx=38*a[1]*a[2].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	mulxq	%r8, %rsi, %r8          /* r8=38*a[1]*a[3].hi...hi rsi=38*a[1]*a[3].hi...lo */
 	adcq	%r14, %r11              /* a[3]*a[3].hi..       return fold(a.value * a.value, reduced=True) */
-	mulxq	%r12, %r13, %r12        /* r12=38*a[2]*a[3].hi...hi r13=38*a[2]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	addq	%rcx, %rbp              /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
-	mulxq	%r11, %rcx, %r11        /* r11=38*a[3]*a[3].hi...hi rcx=38*a[3]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcq	%rsi, %rbx              /* a[0]*a[1].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	mulxq	%r12, %r13, %r12        /* r12=38*a[2]*a[3].hi...hi r13=38*a[2]*a[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
+	addq	%rcx, %rbp              /* a[0]*a[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
+	mulxq	%r11, %rcx, %r11        /* r11=38*a[3]*a[3].hi...hi rcx=38*a[3]*a[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
+	adcq	%rsi, %rbx              /* a[0]*a[1].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
 	adcq	%r13, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rcx, %r10              /* a[1]*a[2].lo.. */
 	adcq	$0, %r11                /* 38*a[3]*a[3].hi...hi.. */
-	shldq	$1, %r10, %r11          /* (a[1]*a[2].lo..).high */
+	shldq	$1, %r10, %r11          /* (a[1]*a[2].lo..).high return total.split(255) */
 	imulq	$19, %r11, %r11         /* %v65                 return finished(rest + (19 * q + 19 + late)) */
-	btrq	$63, %r10               /* (a[1]*a[2].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
+	btrq	$63, %r10               /* (a[1]*a[2].lo..).low return total.split(255) */
 	addq	$19, %r11               /* %v66                 return finished(rest + (19 * q + 19 + late)) */
 	addq	%r11, %rbp              /* a[0]*a[0].lo.. */
 	adcq	%rax, %rbx              /* a[0]*a[1].lo.. */
@@ -669,17 +669,17 @@ LOCAL(square_n_loop3):
 	adcq	%rdi, %rbp              /* s1*s3.hi.. */
 	adcq	%rcx, %r15              /* s2*s3.hi.. */
 	adcq	%rax, %rbx              /* s3*s3.hi.. */
-	mulxq	%rbx, %r9, %rbx         /* rbx=38*s3*s3.hi...hi r9=38*s3*s3.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulxq	%rbx, %r9, %rbx         /* rbx=38*s3*s3.hi...hi r9=38*s3*s3.hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	mulxq	%r15, %rdi, %rax        /* rax=38*s2*s3.hi...hi rdi=38*s2*s3.hi...lo */
 	mulxq	%rbp, %rbp, %rcx        /* rcx=38*s1*s3.hi...hi rbp=38*s1*s3.hi...lo */
 	mulxq	%r11, %r11, %r10        /* r10=38*s1*s2.hi...hi r11=38*s1*s2.hi...lo */
-	addq	%r11, %r14              /* s0*s0.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
+	addq	%r11, %r14              /* s0*s0.lo..           rest, q = divided(low + number([*lows, highs[3]])) */
 	adcq	%rbp, %r13              /* s0*s1.lo.. */
 	movl	$63, %r11d              /* 0x3f */
 	adcq	%rsi, %rdi              /* s0*s2.lo.. */
 	adcq	%r9, %r8                /* s1*s2.lo.. */
 	adcq	$0, %rbx                /* 38*s3*s3.hi...hi.. */
-	shlq	$1, %rbx                /* %v69 */
+	shlq	$1, %rbx                /* %v69                 return total.split(255) */
 	shrxq	%r11, %r8, %r9          /* %v70 */
 	btrq	$63, %r8                /* (s1*s2.lo..).low */
 	orq	%r9, %rbx               /* (s1*s2.lo..).high */

@@ -166,7 +166,7 @@ SYMBOL(curve25519_4x64_mul):
 	movq	%rax, %r10              /* a[2]*b[3].hi.. */
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, %rsi              /* a[3]*b[3].hi.. */
-	mulq	%r9                     /* rdx=38*a[0]*b[3].hi...hi rax=38*a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulq	%r9                     /* rdx=38*a[0]*b[3].hi...hi rax=38*a[0]*b[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	movq	%rax, %r9               /* 38*a[0]*b[3].hi...lo */
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, (%rsp)            /* spill 38*a[0]*b[3].hi...hi */
@@ -179,14 +179,14 @@ SYMBOL(curve25519_4x64_mul):
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, 16(%rsp)          /* spill 38*a[2]*b[3].hi...hi */
 	mulq	%rsi                    /* rdx=38*a[3]*b[3].hi...hi rax=38*a[3]*b[3].hi...lo */
-	addq	%r9, %r11               /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	addq	%r9, %r11               /* a[0]*b[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
 	adcq	%rcx, %r8               /* a[0]*b[1].lo.. */
 	adcq	%r10, %rbx              /* a[0]*b[2].lo.. */
 	adcq	%rax, %rbp              /* a[0]*b[3].lo.. */
 	adcq	$0, %rdx                /* 38*a[3]*b[3].hi...hi.. */
-	shldq	$1, %rbp, %rdx          /* (a[0]*b[3].lo..).high */
+	shldq	$1, %rbp, %rdx          /* (a[0]*b[3].lo..).high return total.split(255) */
 	imulq	$19, %rdx, %rax         /* %v90                 return rest + (19 * q + late) */
-	btrq	$63, %rbp               /* (a[0]*b[3].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
+	btrq	$63, %rbp               /* (a[0]*b[3].lo..).low return total.split(255) */
 	addq	%rax, %r11              /* a[0]*b[0].lo..       return rest + (19 * q + late) */
 	adcq	(%rsp), %r8             /* a[0]*b[1].lo.. */
 	adcq	8(%rsp), %rbx           /* a[0]*b[2].lo.. */
@@ -328,7 +328,7 @@ SYMBOL(curve25519_4x64_mul_canon):
 	movq	%rax, %r10              /* a[2]*b[3].hi.. */
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, %rsi              /* a[3]*b[3].hi.. */
-	mulq	%r9                     /* rdx=38*a[0]*b[3].hi...hi rax=38*a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulq	%r9                     /* rdx=38*a[0]*b[3].hi...hi rax=38*a[0]*b[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	movq	%rax, %r9               /* 38*a[0]*b[3].hi...lo */
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, (%rsp)            /* spill 38*a[0]*b[3].hi...hi */
@@ -341,15 +341,15 @@ SYMBOL(curve25519_4x64_mul_canon):
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, 16(%rsp)          /* spill 38*a[2]*b[3].hi...hi */
 	mulq	%rsi                    /* rdx=38*a[3]*b[3].hi...hi rax=38*a[3]*b[3].hi...lo */
-	addq	%r9, %r11               /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	addq	%r9, %r11               /* a[0]*b[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
 	adcq	%rcx, %r8               /* a[0]*b[1].lo.. */
 	adcq	%r10, %rbx              /* a[0]*b[2].lo.. */
 	adcq	%rax, %rbp              /* a[0]*b[3].lo.. */
 	adcq	$0, %rdx                /* 38*a[3]*b[3].hi...hi.. */
-	shldq	$1, %rbp, %rdx          /* (a[0]*b[3].lo..).high */
+	shldq	$1, %rbp, %rdx          /* (a[0]*b[3].lo..).high return total.split(255) */
 	imulq	$19, %rdx, %rax         /* %v90                 return finished(rest + (19 * q + 19 + late)) */
 	addq	$19, %rax               /* %v91 */
-	btrq	$63, %rbp               /* (a[0]*b[3].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
+	btrq	$63, %rbp               /* (a[0]*b[3].lo..).low return total.split(255) */
 	addq	%rax, %r11              /* a[0]*b[0].lo..       return finished(rest + (19 * q + 19 + late)) */
 	adcq	(%rsp), %r8             /* a[0]*b[1].lo.. */
 	adcq	8(%rsp), %rbx           /* a[0]*b[2].lo.. */
@@ -464,7 +464,7 @@ SYMBOL(curve25519_4x64_sqr):
 	adcq	%rdx, %rbx              /* a[3]*a[3].hi.. */
 	movq	%rax, %rsi              /* a[2]*a[3].hi.. */
 	movl	$38, %eax               /* 0x26 */
-	mulq	%r11                    /* rdx=38*a[1]*a[2].hi...hi rax=38*a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulq	%r11                    /* rdx=38*a[1]*a[2].hi...hi rax=38*a[1]*a[2].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	movq	%rax, %r11              /* 38*a[1]*a[2].hi...lo */
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, (%rsp)            /* spill 38*a[1]*a[2].hi...hi */
@@ -477,14 +477,14 @@ SYMBOL(curve25519_4x64_sqr):
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, 24(%rsp)          /* spill 38*a[2]*a[3].hi...hi */
 	mulq	%rbx                    /* rdx=38*a[3]*a[3].hi...hi rax=38*a[3]*a[3].hi...lo */
-	addq	8(%rsp), %r11           /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	addq	8(%rsp), %r11           /* a[0]*a[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
 	adcq	%r8, %rcx               /* a[0]*a[1].lo.. */
 	adcq	%rsi, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rax, %r10              /* a[1]*a[2].lo.. */
 	adcq	$0, %rdx                /* 38*a[3]*a[3].hi...hi.. */
-	shldq	$1, %r10, %rdx          /* (a[1]*a[2].lo..).high */
+	shldq	$1, %r10, %rdx          /* (a[1]*a[2].lo..).high return total.split(255) */
 	imulq	$19, %rdx, %rax         /* %v65                 return rest + (19 * q + late) */
-	btrq	$63, %r10               /* (a[1]*a[2].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
+	btrq	$63, %r10               /* (a[1]*a[2].lo..).low return total.split(255) */
 	addq	%rax, %r11              /* a[0]*a[0].lo..       return rest + (19 * q + late) */
 	adcq	(%rsp), %rcx            /* a[0]*a[1].lo.. */
 	adcq	16(%rsp), %r9           /* a[0]*a[2].lo.. */
@@ -587,7 +587,7 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	adcq	%rdx, %rbx              /* a[3]*a[3].hi.. */
 	movq	%rax, %rsi              /* a[2]*a[3].hi.. */
 	movl	$38, %eax               /* 0x26 */
-	mulq	%r11                    /* rdx=38*a[1]*a[2].hi...hi rax=38*a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulq	%r11                    /* rdx=38*a[1]*a[2].hi...hi rax=38*a[1]*a[2].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	movq	%rax, %r11              /* 38*a[1]*a[2].hi...lo */
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, (%rsp)            /* spill 38*a[1]*a[2].hi...hi */
@@ -600,15 +600,15 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, 24(%rsp)          /* spill 38*a[2]*a[3].hi...hi */
 	mulq	%rbx                    /* rdx=38*a[3]*a[3].hi...hi rax=38*a[3]*a[3].hi...lo */
-	addq	8(%rsp), %r11           /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	addq	8(%rsp), %r11           /* a[0]*a[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
 	adcq	%r8, %rcx               /* a[0]*a[1].lo.. */
 	adcq	%rsi, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rax, %r10              /* a[1]*a[2].lo.. */
 	adcq	$0, %rdx                /* 38*a[3]*a[3].hi...hi.. */
-	shldq	$1, %r10, %rdx          /* (a[1]*a[2].lo..).high */
+	shldq	$1, %r10, %rdx          /* (a[1]*a[2].lo..).high return total.split(255) */
 	imulq	$19, %rdx, %rax         /* %v65                 return finished(rest + (19 * q + 19 + late)) */
 	addq	$19, %rax               /* %v66 */
-	btrq	$63, %r10               /* (a[1]*a[2].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
+	btrq	$63, %r10               /* (a[1]*a[2].lo..).low return total.split(255) */
 	addq	%rax, %r11              /* a[0]*a[0].lo..       return finished(rest + (19 * q + 19 + late)) */
 	adcq	(%rsp), %rcx            /* a[0]*a[1].lo.. */
 	adcq	16(%rsp), %r9           /* a[0]*a[2].lo.. */
@@ -741,7 +741,7 @@ LOCAL(square_n_loop3):
 	adcq	%rax, %r13              /* s2*s3.hi.. */
 	adcq	%rdx, %r12              /* s3*s3.hi.. */
 	movl	$38, %eax               /* 0x26 */
-	mulq	%rcx                    /* rdx=38*s1*s2.hi...hi rax=38*s1*s2.hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mulq	%rcx                    /* rdx=38*s1*s2.hi...hi rax=38*s1*s2.hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	movq	%rax, %r10              /* 38*s1*s2.hi...lo */
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, %r9               /* 38*s1*s2.hi...hi */
@@ -754,14 +754,14 @@ LOCAL(square_n_loop3):
 	movl	$38, %eax               /* 0x26 */
 	movq	%rdx, %r13              /* 38*s2*s3.hi...hi */
 	mulq	%r12                    /* rdx=38*s3*s3.hi...hi rax=38*s3*s3.hi...lo */
-	addq	%r10, %r11              /* s0*s0.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
+	addq	%r10, %r11              /* s0*s0.lo..           rest, q = divided(low + number([*lows, highs[3]])) */
 	adcq	%rcx, %rbp              /* s0*s1.lo.. */
 	adcq	%rbx, %rsi              /* s0*s2.lo.. */
 	adcq	%rax, %r8               /* s1*s2.lo.. */
 	adcq	$0, %rdx                /* 38*s3*s3.hi...hi.. */
-	shldq	$1, %r8, %rdx           /* (s1*s2.lo..).high */
+	shldq	$1, %r8, %rdx           /* (s1*s2.lo..).high    return total.split(255) */
 	imulq	$19, %rdx, %rax         /* %v70                 return rest + (19 * q + late) */
-	btrq	$63, %r8                /* (s1*s2.lo..).low     rest, q = (low + number([*lows, highs[3]])).split(255) */
+	btrq	$63, %r8                /* (s1*s2.lo..).low     return total.split(255) */
 	addq	%rax, %r11              /* s0*s0.lo..           return rest + (19 * q + late) */
 	adcq	%r9, %rbp               /* s0*s1.lo.. */
 	adcq	%rsi, %rdi              /* s0*s2.lo.. */

@@ -208,12 +208,12 @@ void curve25519_4x64_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[
     uint64_t c24;
     const uint64_t a2b3hi4 = add_carry(a2b3hi3, (uint64_t)(t15 >> 64), c23, &c24);
     const uint64_t a3b3hi2 = a3b3hi + 0 + c24;
-    /* lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+    /* return zip(*((38 * word).split(64) for word in high.words(4))) */
     const u128 t17 = (u128)a0b3hi7 * 38;
     const u128 t18 = (u128)a1b3hi6 * 38;
     const u128 t19 = (u128)a2b3hi4 * 38;
     const u128 t20 = (u128)a3b3hi2 * 38;
-    /* rest, q = (low + number([*lows, highs[3]])).split(255) */
+    /* rest, q = divided(low + number([*lows, highs[3]])) */
     uint64_t c25;
     const uint64_t a0b0lo = add_carry((uint64_t)t1, (uint64_t)t17, 0, &c25);
     uint64_t c26;
@@ -223,6 +223,7 @@ void curve25519_4x64_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[
     uint64_t c28;
     const uint64_t a0b3lo7 = add_carry(a0b3lo6, (uint64_t)t20, c27, &c28);
     const uint64_t w1 = (uint64_t)(t20 >> 64) + 0 + c28;
+    /* return total.split(255) */
     const uint64_t a0b3lolow = a0b3lo7 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a0b3lohigh = (w1 << 1) | (a0b3lo7 >> 63);
     /* return rest + (19 * q + late) */
@@ -324,12 +325,12 @@ void curve25519_4x64_mul_canon(uint64_t out[4], const uint64_t a[4], const uint6
     uint64_t c24;
     const uint64_t a2b3hi4 = add_carry(a2b3hi3, (uint64_t)(t15 >> 64), c23, &c24);
     const uint64_t a3b3hi2 = a3b3hi + 0 + c24;
-    /* lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+    /* return zip(*((38 * word).split(64) for word in high.words(4))) */
     const u128 t17 = (u128)a0b3hi7 * 38;
     const u128 t18 = (u128)a1b3hi6 * 38;
     const u128 t19 = (u128)a2b3hi4 * 38;
     const u128 t20 = (u128)a3b3hi2 * 38;
-    /* rest, q = (low + number([*lows, highs[3]])).split(255) */
+    /* rest, q = divided(low + number([*lows, highs[3]])) */
     uint64_t c25;
     const uint64_t a0b0lo = add_carry((uint64_t)t1, (uint64_t)t17, 0, &c25);
     uint64_t c26;
@@ -339,6 +340,7 @@ void curve25519_4x64_mul_canon(uint64_t out[4], const uint64_t a[4], const uint6
     uint64_t c28;
     const uint64_t a0b3lo7 = add_carry(a0b3lo6, (uint64_t)t20, c27, &c28);
     const uint64_t w1 = (uint64_t)(t20 >> 64) + 0 + c28;
+    /* return total.split(255) */
     const uint64_t a0b3lolow = a0b3lo7 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a0b3lohigh = (w1 << 1) | (a0b3lo7 >> 63);
     /* return finished(rest + (19 * q + 19 + late)) */
@@ -431,12 +433,12 @@ void curve25519_4x64_sqr(uint64_t out[4], const uint64_t a[4])
     uint64_t c18;
     const uint64_t a2a3hi3 = add_carry(a2a3hi2, (uint64_t)t10, c17, &c18);
     const uint64_t a3a3hi = c12 + (uint64_t)(t10 >> 64) + c18;
-    /* lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+    /* return zip(*((38 * word).split(64) for word in high.words(4))) */
     const u128 t11 = (u128)a1a2hi4 * 38;
     const u128 t12 = (u128)a1a3hi4 * 38;
     const u128 t13 = (u128)a2a3hi3 * 38;
     const u128 t14 = (u128)a3a3hi * 38;
-    /* rest, q = (low + number([*lows, highs[3]])).split(255) */
+    /* rest, q = divided(low + number([*lows, highs[3]])) */
     uint64_t c19;
     const uint64_t a0a0lo = add_carry((uint64_t)t7, (uint64_t)t11, 0, &c19);
     uint64_t c20;
@@ -446,6 +448,7 @@ void curve25519_4x64_sqr(uint64_t out[4], const uint64_t a[4])
     uint64_t c22;
     const uint64_t a1a2lo5 = add_carry(a1a2lo4, (uint64_t)t14, c21, &c22);
     const uint64_t w1 = (uint64_t)(t14 >> 64) + 0 + c22;
+    /* return total.split(255) */
     const uint64_t a1a2lolow = a1a2lo5 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a1a2lohigh = (w1 << 1) | (a1a2lo5 >> 63);
     /* return rest + (19 * q + late) */
@@ -522,12 +525,12 @@ void curve25519_4x64_sqr_canon(uint64_t out[4], const uint64_t a[4])
     uint64_t c18;
     const uint64_t a2a3hi3 = add_carry(a2a3hi2, (uint64_t)t10, c17, &c18);
     const uint64_t a3a3hi = c12 + (uint64_t)(t10 >> 64) + c18;
-    /* lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+    /* return zip(*((38 * word).split(64) for word in high.words(4))) */
     const u128 t11 = (u128)a1a2hi4 * 38;
     const u128 t12 = (u128)a1a3hi4 * 38;
     const u128 t13 = (u128)a2a3hi3 * 38;
     const u128 t14 = (u128)a3a3hi * 38;
-    /* rest, q = (low + number([*lows, highs[3]])).split(255) */
+    /* rest, q = divided(low + number([*lows, highs[3]])) */
     uint64_t c19;
     const uint64_t a0a0lo = add_carry((uint64_t)t7, (uint64_t)t11, 0, &c19);
     uint64_t c20;
@@ -537,6 +540,7 @@ void curve25519_4x64_sqr_canon(uint64_t out[4], const uint64_t a[4])
     uint64_t c22;
     const uint64_t a1a2lo5 = add_carry(a1a2lo4, (uint64_t)t14, c21, &c22);
     const uint64_t w1 = (uint64_t)(t14 >> 64) + 0 + c22;
+    /* return total.split(255) */
     const uint64_t a1a2lolow = a1a2lo5 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a1a2lohigh = (w1 << 1) | (a1a2lo5 >> 63);
     /* return finished(rest + (19 * q + 19 + late)) */
@@ -641,12 +645,12 @@ void curve25519_4x64_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             uint64_t c18;
             const uint64_t s2s3hi3 = add_carry(s2s3hi2, (uint64_t)t10, c17, &c18);
             const uint64_t s3s3hi = c12 + (uint64_t)(t10 >> 64) + c18;
-            /* lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+            /* return zip(*((38 * word).split(64) for word in high.words(4))) */
             const u128 t11 = (u128)s1s2hi4 * 38;
             const u128 t12 = (u128)s1s3hi4 * 38;
             const u128 t13 = (u128)s2s3hi3 * 38;
             const u128 t14 = (u128)s3s3hi * 38;
-            /* rest, q = (low + number([*lows, highs[3]])).split(255) */
+            /* rest, q = divided(low + number([*lows, highs[3]])) */
             uint64_t c19;
             const uint64_t s0s0lo = add_carry((uint64_t)t7, (uint64_t)t11, 0, &c19);
             uint64_t c20;
@@ -656,6 +660,7 @@ void curve25519_4x64_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             uint64_t c22;
             const uint64_t s1s2lo5 = add_carry(s1s2lo4, (uint64_t)t14, c21, &c22);
             const uint64_t w1 = (uint64_t)(t14 >> 64) + 0 + c22;
+            /* return total.split(255) */
             const uint64_t s1s2lolow = s1s2lo5 & UINT64_C(0x7fffffffffffffff);
             const uint64_t s1s2lohigh = (w1 << 1) | (s1s2lo5 >> 63);
             /* return rest + (19 * q + late) */
@@ -1679,7 +1684,7 @@ void curve25519_4x64_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[
     uint64_t c24;
     const uint64_t a2b3hi4 = add_carry(a2b3hi3, h15, c23, &c24);
     const uint64_t a3b3hi2 = a3b3hi + 0 + c24;
-    /* lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+    /* return zip(*((38 * word).split(64) for word in high.words(4))) */
     uint64_t h17;
     const uint64_t w1 = multiply(a0b3hi7, 38, &h17);
     uint64_t h18;
@@ -1688,7 +1693,7 @@ void curve25519_4x64_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[
     const uint64_t w3 = multiply(a2b3hi4, 38, &h19);
     uint64_t h20;
     const uint64_t w4 = multiply(a3b3hi2, 38, &h20);
-    /* rest, q = (low + number([*lows, highs[3]])).split(255) */
+    /* rest, q = divided(low + number([*lows, highs[3]])) */
     uint64_t c25;
     const uint64_t a0b0lo2 = add_carry(a0b0lo, w1, 0, &c25);
     uint64_t c26;
@@ -1698,6 +1703,7 @@ void curve25519_4x64_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[
     uint64_t c28;
     const uint64_t a0b3lo8 = add_carry(a0b3lo7, w4, c27, &c28);
     const uint64_t w5 = h20 + 0 + c28;
+    /* return total.split(255) */
     const uint64_t a0b3lolow = a0b3lo8 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a0b3lohigh = (w5 << 1) | (a0b3lo8 >> 63);
     /* return rest + (19 * q + late) */
@@ -1815,7 +1821,7 @@ void curve25519_4x64_mul_canon(uint64_t out[4], const uint64_t a[4], const uint6
     uint64_t c24;
     const uint64_t a2b3hi4 = add_carry(a2b3hi3, h15, c23, &c24);
     const uint64_t a3b3hi2 = a3b3hi + 0 + c24;
-    /* lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+    /* return zip(*((38 * word).split(64) for word in high.words(4))) */
     uint64_t h17;
     const uint64_t w1 = multiply(a0b3hi7, 38, &h17);
     uint64_t h18;
@@ -1824,7 +1830,7 @@ void curve25519_4x64_mul_canon(uint64_t out[4], const uint64_t a[4], const uint6
     const uint64_t w3 = multiply(a2b3hi4, 38, &h19);
     uint64_t h20;
     const uint64_t w4 = multiply(a3b3hi2, 38, &h20);
-    /* rest, q = (low + number([*lows, highs[3]])).split(255) */
+    /* rest, q = divided(low + number([*lows, highs[3]])) */
     uint64_t c25;
     const uint64_t a0b0lo2 = add_carry(a0b0lo, w1, 0, &c25);
     uint64_t c26;
@@ -1834,6 +1840,7 @@ void curve25519_4x64_mul_canon(uint64_t out[4], const uint64_t a[4], const uint6
     uint64_t c28;
     const uint64_t a0b3lo8 = add_carry(a0b3lo7, w4, c27, &c28);
     const uint64_t w5 = h20 + 0 + c28;
+    /* return total.split(255) */
     const uint64_t a0b3lolow = a0b3lo8 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a0b3lohigh = (w5 << 1) | (a0b3lo8 >> 63);
     /* return finished(rest + (19 * q + 19 + late)) */
@@ -1935,7 +1942,7 @@ void curve25519_4x64_sqr(uint64_t out[4], const uint64_t a[4])
     uint64_t c18;
     const uint64_t a2a3hi3 = add_carry(a2a3hi2, a3a3lo, c17, &c18);
     const uint64_t a3a3hi = c12 + h10 + c18;
-    /* lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+    /* return zip(*((38 * word).split(64) for word in high.words(4))) */
     uint64_t h11;
     const uint64_t w1 = multiply(a1a2hi4, 38, &h11);
     uint64_t h12;
@@ -1944,7 +1951,7 @@ void curve25519_4x64_sqr(uint64_t out[4], const uint64_t a[4])
     const uint64_t w3 = multiply(a2a3hi3, 38, &h13);
     uint64_t h14;
     const uint64_t w4 = multiply(a3a3hi, 38, &h14);
-    /* rest, q = (low + number([*lows, highs[3]])).split(255) */
+    /* rest, q = divided(low + number([*lows, highs[3]])) */
     uint64_t c19;
     const uint64_t a0a0lo2 = add_carry(a0a0lo, w1, 0, &c19);
     uint64_t c20;
@@ -1954,6 +1961,7 @@ void curve25519_4x64_sqr(uint64_t out[4], const uint64_t a[4])
     uint64_t c22;
     const uint64_t a1a2lo6 = add_carry(a1a2lo5, w4, c21, &c22);
     const uint64_t w5 = h14 + 0 + c22;
+    /* return total.split(255) */
     const uint64_t a1a2lolow = a1a2lo6 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a1a2lohigh = (w5 << 1) | (a1a2lo6 >> 63);
     /* return rest + (19 * q + late) */
@@ -2039,7 +2047,7 @@ void curve25519_4x64_sqr_canon(uint64_t out[4], const uint64_t a[4])
     uint64_t c18;
     const uint64_t a2a3hi3 = add_carry(a2a3hi2, a3a3lo, c17, &c18);
     const uint64_t a3a3hi = c12 + h10 + c18;
-    /* lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+    /* return zip(*((38 * word).split(64) for word in high.words(4))) */
     uint64_t h11;
     const uint64_t w1 = multiply(a1a2hi4, 38, &h11);
     uint64_t h12;
@@ -2048,7 +2056,7 @@ void curve25519_4x64_sqr_canon(uint64_t out[4], const uint64_t a[4])
     const uint64_t w3 = multiply(a2a3hi3, 38, &h13);
     uint64_t h14;
     const uint64_t w4 = multiply(a3a3hi, 38, &h14);
-    /* rest, q = (low + number([*lows, highs[3]])).split(255) */
+    /* rest, q = divided(low + number([*lows, highs[3]])) */
     uint64_t c19;
     const uint64_t a0a0lo2 = add_carry(a0a0lo, w1, 0, &c19);
     uint64_t c20;
@@ -2058,6 +2066,7 @@ void curve25519_4x64_sqr_canon(uint64_t out[4], const uint64_t a[4])
     uint64_t c22;
     const uint64_t a1a2lo6 = add_carry(a1a2lo5, w4, c21, &c22);
     const uint64_t w5 = h14 + 0 + c22;
+    /* return total.split(255) */
     const uint64_t a1a2lolow = a1a2lo6 & UINT64_C(0x7fffffffffffffff);
     const uint64_t a1a2lohigh = (w5 << 1) | (a1a2lo6 >> 63);
     /* return finished(rest + (19 * q + 19 + late)) */
@@ -2171,7 +2180,7 @@ void curve25519_4x64_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             uint64_t c18;
             const uint64_t s2s3hi3 = add_carry(s2s3hi2, s3s3lo, c17, &c18);
             const uint64_t s3s3hi = c12 + h10 + c18;
-            /* lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+            /* return zip(*((38 * word).split(64) for word in high.words(4))) */
             uint64_t h11;
             const uint64_t w1 = multiply(s1s2hi4, 38, &h11);
             uint64_t h12;
@@ -2180,7 +2189,7 @@ void curve25519_4x64_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t w3 = multiply(s2s3hi3, 38, &h13);
             uint64_t h14;
             const uint64_t w4 = multiply(s3s3hi, 38, &h14);
-            /* rest, q = (low + number([*lows, highs[3]])).split(255) */
+            /* rest, q = divided(low + number([*lows, highs[3]])) */
             uint64_t c19;
             const uint64_t s0s0lo2 = add_carry(s0s0lo, w1, 0, &c19);
             uint64_t c20;
@@ -2190,6 +2199,7 @@ void curve25519_4x64_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             uint64_t c22;
             const uint64_t s1s2lo6 = add_carry(s1s2lo5, w4, c21, &c22);
             const uint64_t w5 = h14 + 0 + c22;
+            /* return total.split(255) */
             const uint64_t s1s2lolow = s1s2lo6 & UINT64_C(0x7fffffffffffffff);
             const uint64_t s1s2lohigh = (w5 << 1) | (s1s2lo6 >> 63);
             /* return rest + (19 * q + late) */

@@ -134,7 +134,7 @@ SYMBOL(curve25519_5x51_mul):
 	.cfi_def_cfa_offset 80
 	movq	%rdx, %rax              /* b */
 	movq	(%rsi), %rdx            /* a[0] */
-	mulxq	24(%rax), %r12, %rbp    /* rbp=a0b3.hi r12=a0b3.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	mulxq	24(%rax), %r12, %rbp    /* rbp=a0b3.hi r12=a0b3.lo columns[k] += (m * x) * (n * y) */
 	mulxq	32(%rax), %r14, %r13    /* r13=a0b4.hi r14=a0b4.lo */
 	mulxq	(%rax), %r11, %r10      /* r10=a0b0.hi r11=a0b0.lo */
 	mulxq	16(%rax), %rbx, %rcx    /* rcx=a0b2.hi rbx=a0b2.lo */
@@ -208,16 +208,16 @@ SYMBOL(curve25519_5x51_mul):
 	adcq	%rdx, %r13              /* a0b4.hi.. */
 	shldq	$13, %r14, %r13         /* (a0b4.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	movq	16(%rax), %rdx          /* b[2] */
-	mulxq	%r10, %rcx, %rdx        /* rdx=a4x19b2.hi rcx=a4x19b2.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	mulxq	%r10, %rcx, %rdx        /* rdx=a4x19b2.hi rcx=a4x19b2.lo columns[k] += (m * x) * (n * y) */
 	shldq	$13, %r11, %r8          /* (a0b0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rcx, %r15              /* a0b1.lo..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	addq	%rcx, %r15              /* a0b1.lo..            columns[k] += (m * x) * (n * y) */
 	movabsq	$0x7ffffffffffff, %rsi  /* 0x7ffffffffffff */
 	adcq	%rdx, %r9               /* a0b1.hi.. */
 	movq	32(%rax), %rdx          /* b[4] */
 	movq	(%rsp), %rcx            /* out */
 	shldq	$13, %r15, %r9          /* (a0b1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	imulq	$19, %r13, %rdi         /* 19*(a0b4.lo..).high  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	mulxq	%r10, %r13, %rdx        /* rdx=a4x19b4.hi r13=a4x19b4.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	mulxq	%r10, %r13, %rdx        /* rdx=a4x19b4.hi r13=a4x19b4.lo columns[k] += (m * x) * (n * y) */
 	addq	%r13, %r12              /* a0b3.lo.. */
 	adcq	%rdx, %rbp              /* a0b3.hi.. */
 	shldq	$13, %r12, %rbp         /* (a0b3.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
@@ -226,7 +226,7 @@ SYMBOL(curve25519_5x51_mul):
 	movq	24(%rax), %rdx          /* b[3] */
 	andq	%rsi, %r14              /* (a0b4.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
 	andq	%rsi, %r15              /* (a0b1.lo..).low */
-	mulxq	%r10, %rdi, %r10        /* r10=a4x19b3.hi rdi=a4x19b3.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	mulxq	%r10, %rdi, %r10        /* r10=a4x19b3.hi rdi=a4x19b3.lo columns[k] += (m * x) * (n * y) */
 	addq	%rbp, %r14              /* (a0b4.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	andq	%rsi, %r12              /* (a0b3.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
 	addq	%r8, %r15               /* (a0b1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
@@ -237,11 +237,11 @@ SYMBOL(curve25519_5x51_mul):
 	andq	%rsi, %r11              /* ((a0b0.lo..).low..).low */
 	imulq	$19, %rax, %rax         /* %v131                return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	addq	%rax, %r11              /* ((a0b0.lo..).low..).low.. */
-	mulxq	%rbx, %rbx, %rax        /* rax=a3x19b4.hi rbx=a3x19b4.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	mulxq	%rbx, %rbx, %rax        /* rax=a3x19b4.hi rbx=a3x19b4.lo columns[k] += (m * x) * (n * y) */
 	addq	8(%rsp), %rbx           /* a0b2.lo.. */
 	adcq	16(%rsp), %rax          /* a0b2.hi.. */
 	andq	%rsi, %r14              /* ((a0b4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rdi, %rbx              /* a0b2.lo..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	addq	%rdi, %rbx              /* a0b2.lo..            columns[k] += (m * x) * (n * y) */
 	adcq	%r10, %rax              /* a0b2.hi.. */
 	shldq	$13, %rbx, %rax         /* (a0b2.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	andq	%rsi, %rbx              /* (a0b2.lo..).low */
@@ -324,7 +324,7 @@ SYMBOL(curve25519_5x51_sqr):
 	subq	$24, %rsp               /* slots */
 	.cfi_def_cfa_offset 72
 	movq	8(%rsi), %rdx           /* a[1] */
-	mulxq	%rdx, %r14, %r13        /* r13=a1a1.hi r14=a1a1.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulxq	%rdx, %r14, %r13        /* r13=a1a1.hi r14=a1a1.lo columns[k] += (m * x) * (n * y) */
 	movq	(%rsi), %rdx            /* a[0] */
 	mulxq	%rdx, %r10, %rax        /* rax=a0a0.hi r10=a0a0.lo */
 	shlq	$1, %rdx                /* a0x2 */
@@ -378,10 +378,10 @@ SYMBOL(curve25519_5x51_sqr):
 	shrxq	%r14, %rbp, %r13        /* %v78 */
 	orq	%rdi, %rax              /* (a0a0.lo..).high */
 	orq	%r13, %rbx              /* (a0x2a4.lo..).high */
-	mulxq	%r12, %r13, %rdi        /* rdi=a3x2a4x19.hi r13=a3x2a4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulxq	%r12, %r13, %rdi        /* rdi=a3x2a4x19.hi r13=a3x2a4x19.lo columns[k] += (m * x) * (n * y) */
 	imulq	$19, %rbx, %rbx         /* %v80                 return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	movq	32(%rsi), %rdx          /* a[4] */
-	mulxq	%r12, %r12, %rdx        /* rdx=a4a4x19.hi r12=a4a4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulxq	%r12, %r12, %rdx        /* rdx=a4a4x19.hi r12=a4a4x19.lo columns[k] += (m * x) * (n * y) */
 	addq	%r12, %rcx              /* a0x2a3.lo.. */
 	adcq	%rdx, %r8               /* a0x2a3.hi.. */
 	addq	16(%rsp), %r13          /* a1a1.lo.. */
@@ -501,7 +501,7 @@ SYMBOL(curve25519_5x51_square_n):
 	movq	24(%rsi), %r10          /* a[3] */
 	movq	(%rsi), %rdx            /* a[0] */
 LOCAL(square_n_loop3):
-	mulxq	%rdx, %r8, %r9          /* r9=s0s0.hi r8=s0s0.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulxq	%rdx, %r8, %r9          /* r9=s0s0.hi r8=s0s0.lo columns[k] += (m * x) * (n * y) */
 	shlq	$1, %rdx                /* s0x2 */
 	mulxq	%r14, %rsi, %rcx        /* rcx=s0x2s1.hi rsi=s0x2s1.lo */
 	mulxq	%r10, %rbx, %rdi        /* rdi=s0x2s3.hi rbx=s0x2s3.lo */
@@ -544,21 +544,21 @@ LOCAL(square_n_loop3):
 	shlq	$13, %r9                /* %v70                 low, high = zip(*(column.split(51) for column in columns)) */
 	movq	%r14, %rdx              /* s3x19 */
 	movq	%r13, %r14              /* s0x2s1.lo.. */
-	mulxq	%r10, %rdx, %r13        /* r13=s3s3x19.hi rdx=s3s3x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulxq	%r10, %rdx, %r13        /* r13=s3s3x19.hi rdx=s3s3x19.lo columns[k] += (m * x) * (n * y) */
 	shlq	$13, %rbp               /* %v83                 low, high = zip(*(column.split(51) for column in columns)) */
-	addq	%rdx, %r14              /* s0x2s1.lo..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	addq	%rdx, %r14              /* s0x2s1.lo..          columns[k] += (m * x) * (n * y) */
 	movq	%rsi, %rdx              /* s4x19 */
 	adcq	%r13, %rax              /* s0x2s1.hi.. */
 	shlq	$1, %r10                /* s3x2 */
 	mulxq	%r11, %r13, %r11        /* r11=s4s4x19.hi r13=s4s4x19.lo */
 	shrxq	%r15, %r12, %rsi        /* %v84                 low, high = zip(*(column.split(51) for column in columns)) */
-	mulxq	%r10, %rdx, %r10        /* r10=s3x2s4x19.hi rdx=s3x2s4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulxq	%r10, %rdx, %r10        /* r10=s3x2s4x19.hi rdx=s3x2s4x19.lo columns[k] += (m * x) * (n * y) */
 	addq	%r13, %rbx              /* s0x2s3.lo.. */
 	adcq	%r11, %rdi              /* s0x2s3.hi.. */
 	shrxq	%r15, %r8, %r13         /* %v71                 low, high = zip(*(column.split(51) for column in columns)) */
 	shrxq	%r15, %rbx, %r11        /* %v81 */
 	orq	%rsi, %rbp              /* (s0x2s4.lo..).high */
-	addq	%rdx, %rcx              /* s1s1.lo..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	addq	%rdx, %rcx              /* s1s1.lo..            columns[k] += (m * x) * (n * y) */
 	adcq	32(%rsp), %r10          /* s1s1.hi.. */
 	orq	%r13, %r9               /* (s0s0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	shlq	$13, %rax               /* %v74 */

@@ -172,7 +172,7 @@ void curve25519_5x51_mul(uint64_t out[5], const uint64_t a[5], const uint64_t b[
     const uint64_t b2 = b[2];
     const uint64_t b3 = b[3];
     const uint64_t b4 = b[4];
-    /* columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+    /* columns[k] += (m * x) * (n * y) */
     const uint64_t a1x19 = a1 * 19;
     const uint64_t a2x19 = a2 * 19;
     const uint64_t a3x19 = a3 * 19;
@@ -229,7 +229,7 @@ void curve25519_5x51_sqr(uint64_t out[5], const uint64_t a[5])
     const uint64_t a2 = a[2];
     const uint64_t a3 = a[3];
     const uint64_t a4 = a[4];
-    /* columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+    /* columns[k] += (m * x) * (n * y) */
     const uint64_t a0x2 = a0 << 1;
     const uint64_t a1x2 = a1 << 1;
     const uint64_t a4x19 = a4 * 19;
@@ -302,7 +302,7 @@ void curve25519_5x51_square_n(uint64_t out[5], const uint64_t a[5], uint64_t n)
         s3 = a3;
         s4 = a4;
         do {
-            /* columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+            /* columns[k] += (m * x) * (n * y) */
             const uint64_t s0x2 = s0 << 1;
             const uint64_t s1x2 = s1 << 1;
             const uint64_t s4x19 = s4 * 19;
@@ -1474,7 +1474,7 @@ void curve25519_5x51_mul(uint64_t out[5], const uint64_t a[5], const uint64_t b[
     const uint64_t b2 = b[2];
     const uint64_t b3 = b[3];
     const uint64_t b4 = b[4];
-    /* columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+    /* columns[k] += (m * x) * (n * y) */
     uint64_t h1;
     const uint64_t a0b0lo = multiply(a0, b0, &h1);
     uint64_t h2;
@@ -1641,7 +1641,7 @@ void curve25519_5x51_sqr(uint64_t out[5], const uint64_t a[5])
     const uint64_t a2 = a[2];
     const uint64_t a3 = a[3];
     const uint64_t a4 = a[4];
-    /* columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+    /* columns[k] += (m * x) * (n * y) */
     uint64_t h1;
     const uint64_t a0a0lo = multiply(a0, a0, &h1);
     const uint64_t a0x2 = a0 << 1;
@@ -1774,7 +1774,7 @@ void curve25519_5x51_square_n(uint64_t out[5], const uint64_t a[5], uint64_t n)
         s3 = a3;
         s4 = a4;
         do {
-            /* columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+            /* columns[k] += (m * x) * (n * y) */
             uint64_t h1;
             const uint64_t s0s0lo = multiply(s0, s0, &h1);
             const uint64_t s0x2 = s0 << 1;

@@ -141,7 +141,7 @@ SYMBOL(curve25519_5x51_mul):
 	.cfi_def_cfa_offset 80
 	movq	(%rsi), %rax            /* a[0] */
 	movq	%rdx, %r10              /* b */
-	mulq	(%rdx)                  /* rdx=a0b0.hi rax=a0b0.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	mulq	(%rdx)                  /* rdx=a0b0.hi rax=a0b0.lo columns[k] += (m * x) * (n * y) */
 	imulq	$19, 8(%rsi), %r11      /* a1x19 */
 	imulq	$19, 16(%rsi), %r9      /* a2x19 */
 	imulq	$19, 24(%rsi), %r8      /* a3x19 */
@@ -249,13 +249,13 @@ SYMBOL(curve25519_5x51_mul):
 	movq	24(%r10), %rax          /* b[3] */
 	adcq	%rdx, %r12              /* a0b1.hi.. */
 	shldq	$13, %rbx, %rbp         /* (a0b0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	mulq	%rcx                    /* rdx=a4x19b3.hi rax=a4x19b3.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	mulq	%rcx                    /* rdx=a4x19b3.hi rax=a4x19b3.lo columns[k] += (m * x) * (n * y) */
 	addq	%rax, %r13              /* a0b2.lo.. */
 	movq	32(%r10), %rax          /* b[4] */
 	adcq	%rdx, %r14              /* a0b2.hi.. */
 	shldq	$13, %r11, %r12         /* (a0b1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	shldq	$13, %r13, %r14         /* (a0b2.lo..).high */
-	mulq	%rcx                    /* rdx=a4x19b4.hi rax=a4x19b4.lo columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	mulq	%rcx                    /* rdx=a4x19b4.hi rax=a4x19b4.lo columns[k] += (m * x) * (n * y) */
 	addq	%rax, %r15              /* a0b3.lo.. */
 	adcq	%rdx, %r9               /* a0b3.hi.. */
 	shldq	$13, %r8, %rsi          /* (a0b4.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
@@ -359,7 +359,7 @@ SYMBOL(curve25519_5x51_sqr):
 	subq	$48, %rsp               /* slots */
 	.cfi_def_cfa_offset 96
 	movq	(%rsi), %rax            /* a[0] */
-	mulq	%rax                    /* rdx=a0a0.hi rax=a0a0.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulq	%rax                    /* rdx=a0a0.hi rax=a0a0.lo columns[k] += (m * x) * (n * y) */
 	movq	%rax, %r10              /* a0a0.lo */
 	movq	8(%rsi), %rax           /* a[1] */
 	movq	(%rsi), %r9             /* a[0] */
@@ -427,14 +427,14 @@ SYMBOL(curve25519_5x51_sqr):
 	adcq	%rdx, %rbp              /* a0x2a1.hi.. */
 	shlq	$1, %rax                /* a3x2 */
 	shldq	$13, %r10, %r11         /* (a0a0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	mulq	%r13                    /* rdx=a3x2a4x19.hi rax=a3x2a4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulq	%r13                    /* rdx=a3x2a4x19.hi rax=a3x2a4x19.lo columns[k] += (m * x) * (n * y) */
 	addq	%rax, %r8               /* a1a1.lo.. */
 	movq	32(%rsi), %rax          /* a[4] */
 	movq	(%rsp), %rsi            /* a0x2a4.hi.. */
 	adcq	%rdx, %rcx              /* a1a1.hi.. */
 	shldq	$13, %rbx, %rbp         /* (a0x2a1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
 	shldq	$13, %r8, %rcx          /* (a1a1.lo..).high */
-	mulq	%r13                    /* rdx=a4a4x19.hi rax=a4a4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulq	%r13                    /* rdx=a4a4x19.hi rax=a4a4x19.lo columns[k] += (m * x) * (n * y) */
 	addq	24(%rsp), %rax          /* a0x2a3.lo.. */
 	adcq	32(%rsp), %rdx          /* a0x2a3.hi.. */
 	shldq	$13, %r9, %rsi          /* (a0x2a4.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
@@ -551,7 +551,7 @@ SYMBOL(curve25519_5x51_square_n):
 	movq	%rdx, 8(%rsp)           /* keep n */
 LOCAL(square_n_loop3):
 	movq	%rax, %rcx              /* s0 */
-	mulq	%rax                    /* rdx=s0s0.hi rax=s0s0.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulq	%rax                    /* rdx=s0s0.hi rax=s0s0.lo columns[k] += (m * x) * (n * y) */
 	shlq	$1, %rcx                /* s0x2 */
 	movq	%rax, %rsi              /* s0s0.lo */
 	movq	%rcx, %rax              /* s0x2 */
@@ -615,7 +615,7 @@ LOCAL(square_n_loop3):
 	shlq	$1, %r9                 /* s3x2 */
 	shldq	$13, %rsi, %rdi         /* (s0s0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	movq	%r9, %rax               /* s3x2 */
-	mulq	%r14                    /* rdx=s3x2s4x19.hi rax=s3x2s4x19.lo columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mulq	%r14                    /* rdx=s3x2s4x19.hi rax=s3x2s4x19.lo columns[k] += (m * x) * (n * y) */
 	addq	%rax, %r12              /* s1s1.lo.. */
 	adcq	24(%rsp), %rdx          /* s1s1.hi.. */
 	movq	%r8, %rax               /* s4 */

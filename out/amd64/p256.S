@@ -138,30 +138,30 @@ SYMBOL(p256_mul):
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
 	adoxq	%r9, %rbp               /* a[2]*b[3].hi.. */
 	adoxq	%rsi, %rax              /* a[3]*b[3].hi.. */
-	shrxq	%r14, %r12, %rsi        /* (a[0]*b[0].lo).high  low = rest + ((q << 32) + (q * TOP << 128)) */
+	shrxq	%r14, %r12, %rsi        /* (a[0]*b[0].lo).high  low = rest + ((q << 32) + (times_top(q) << 128)) */
 	shlxq	%r14, %r12, %r9         /* a[0]*b[0].lo<< */
-	mulxq	%r12, %r13, %r12        /* r12=a[0]*b[0].lo.hi r13=a[0]*b[0].lo.lo */
-	addq	%r9, %r8                /* a[0]*b[1].lo.. */
+	mulxq	%r12, %r13, %r12        /* r12=a[0]*b[0].lo.hi r13=a[0]*b[0].lo.lo return q * TOP */
+	addq	%r9, %r8                /* a[0]*b[1].lo..       low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%rsi, %rcx              /* a[0]*b[2].lo.. */
 	adcq	%r13, %rbx              /* a[0]*b[3].lo.. */
 	shlxq	%r14, %r8, %r9          /* a[0]*b[1].lo..<< */
 	adcq	$0, %r12                /* a[0]*b[0].lo.hi.. */
-	mulxq	%r8, %r13, %rsi         /* rsi=a[0]*b[1].lo...hi r13=a[0]*b[1].lo...lo */
-	shrxq	%r14, %r8, %r8          /* (a[0]*b[1].lo..).high */
+	mulxq	%r8, %r13, %rsi         /* rsi=a[0]*b[1].lo...hi r13=a[0]*b[1].lo...lo return q * TOP */
+	shrxq	%r14, %r8, %r8          /* (a[0]*b[1].lo..).high low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	%r9, %rcx               /* a[0]*b[2].lo.. */
 	adcq	%r8, %rbx               /* a[0]*b[3].lo.. */
 	adcq	%r13, %r12              /* a[0]*b[0].lo.hi.. */
 	adcq	$0, %rsi                /* a[0]*b[1].lo...hi.. */
-	mulxq	%rcx, %r8, %r9          /* r9=a[0]*b[2].lo...hi r8=a[0]*b[2].lo...lo */
-	shlxq	%r14, %rcx, %r13        /* a[0]*b[2].lo..<< */
+	mulxq	%rcx, %r8, %r9          /* r9=a[0]*b[2].lo...hi r8=a[0]*b[2].lo...lo return q * TOP */
+	shlxq	%r14, %rcx, %r13        /* a[0]*b[2].lo..<<     low = rest + ((q << 32) + (times_top(q) << 128)) */
 	shrxq	%r14, %rcx, %rcx        /* (a[0]*b[2].lo..).high */
 	addq	%r13, %rbx              /* a[0]*b[3].lo.. */
 	shlxq	%r14, %rbx, %r13        /* a[0]*b[3].lo..<< */
 	adcq	%rcx, %r12              /* a[0]*b[0].lo.hi.. */
 	adcq	%r8, %rsi               /* a[0]*b[1].lo...hi.. */
 	adcq	$0, %r9                 /* a[0]*b[2].lo...hi.. */
-	mulxq	%rbx, %rcx, %r8         /* r8=a[0]*b[3].lo...hi rcx=a[0]*b[3].lo...lo */
-	shrxq	%r14, %rbx, %rbx        /* (a[0]*b[3].lo..).high */
+	mulxq	%rbx, %rcx, %r8         /* r8=a[0]*b[3].lo...hi rcx=a[0]*b[3].lo...lo return q * TOP */
+	shrxq	%r14, %rbx, %rbx        /* (a[0]*b[3].lo..).high low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	%r13, %r12              /* a[0]*b[0].lo.hi.. */
 	adcq	%rbx, %rsi              /* a[0]*b[1].lo...hi.. */
 	adcq	%rcx, %r9               /* a[0]*b[2].lo...hi.. */
@@ -283,35 +283,35 @@ SYMBOL(p256_sqr):
 	movl	$32, %r11d              /* 0x20 */
 	adcq	%r13, %rbp              /* a[1]*a[2].lo.. */
 	adcq	%r15, %r10              /* a[1]*a[2].hi.. */
-	shlxq	%r11, %rax, %r13        /* a[0]*a[0].lo<<       low = rest + ((q << 32) + (q * TOP << 128)) */
+	shlxq	%r11, %rax, %r13        /* a[0]*a[0].lo<<       low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%rcx, %r8               /* a[1]*a[3].hi..       return reduced(a.value * a.value) */
 	movq	24(%rsi), %rdx          /* a[3] */
 	mulxq	%rdx, %rcx, %rdx        /* rdx=a[3]*a[3].hi rcx=a[3]*a[3].lo */
 	adcq	%rcx, %r12              /* a[2]*a[3].hi.. */
 	adcq	%rdx, %r14              /* a[3]*a[3].hi.. */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
-	addq	%r13, %rbx              /* a[0]*a[1].lo..       low = rest + ((q << 32) + (q * TOP << 128)) */
+	addq	%r13, %rbx              /* a[0]*a[1].lo..       low = rest + ((q << 32) + (times_top(q) << 128)) */
 	shlxq	%r11, %rbx, %r13        /* a[0]*a[1].lo..<< */
 	shrxq	%r11, %rax, %r15        /* (a[0]*a[0].lo).high */
 	adcq	%r15, %r9               /* a[0]*a[2].lo.. */
-	mulxq	%rbx, %r15, %rcx        /* rcx=a[0]*a[1].lo...hi r15=a[0]*a[1].lo...lo */
+	mulxq	%rbx, %r15, %rcx        /* rcx=a[0]*a[1].lo...hi r15=a[0]*a[1].lo...lo return q * TOP */
 	mulxq	%rax, %rsi, %rax        /* rax=a[0]*a[0].lo.hi rsi=a[0]*a[0].lo.lo */
-	shrxq	%r11, %rbx, %rbx        /* (a[0]*a[1].lo..).high */
+	shrxq	%r11, %rbx, %rbx        /* (a[0]*a[1].lo..).high low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%rsi, %rbp              /* a[1]*a[2].lo.. */
 	adcq	$0, %rax                /* a[0]*a[0].lo.hi.. */
 	addq	%r13, %r9               /* a[0]*a[2].lo.. */
 	adcq	%rbx, %rbp              /* a[1]*a[2].lo.. */
 	shlxq	%r11, %r9, %rsi         /* a[0]*a[2].lo..<< */
-	mulxq	%r9, %r13, %rbx         /* rbx=a[0]*a[2].lo...hi r13=a[0]*a[2].lo...lo */
-	adcq	%r15, %rax              /* a[0]*a[0].lo.hi.. */
+	mulxq	%r9, %r13, %rbx         /* rbx=a[0]*a[2].lo...hi r13=a[0]*a[2].lo...lo return q * TOP */
+	adcq	%r15, %rax              /* a[0]*a[0].lo.hi..    low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	$0, %rcx                /* a[0]*a[1].lo...hi.. */
 	shrxq	%r11, %r9, %r9          /* (a[0]*a[2].lo..).high */
 	addq	%rsi, %rbp              /* a[1]*a[2].lo.. */
 	adcq	%r9, %rax               /* a[0]*a[0].lo.hi.. */
 	shlxq	%r11, %rbp, %r9         /* a[1]*a[2].lo..<< */
 	adcq	%r13, %rcx              /* a[0]*a[1].lo...hi.. */
-	mulxq	%rbp, %r13, %rsi        /* rsi=a[1]*a[2].lo...hi r13=a[1]*a[2].lo...lo */
-	adcq	$0, %rbx                /* a[0]*a[2].lo...hi.. */
+	mulxq	%rbp, %r13, %rsi        /* rsi=a[1]*a[2].lo...hi r13=a[1]*a[2].lo...lo return q * TOP */
+	adcq	$0, %rbx                /* a[0]*a[2].lo...hi..  low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	%r9, %rax               /* a[0]*a[0].lo.hi.. */
 	shrxq	%r11, %rbp, %r11        /* (a[1]*a[2].lo..).high */
 	adcq	%r11, %rcx              /* a[0]*a[1].lo...hi.. */
@@ -450,17 +450,17 @@ LOCAL(square_n_loop3):
 	movq	%r11, %rdx              /* s2 */
 	adcq	%rcx, %r8               /* s1*s2.lo.. */
 	mulxq	%r11, %r11, %rax        /* rax=s2*s2.hi r11=s2*s2.lo */
-	shlxq	%r13, %rbp, %rcx        /* s0*s0.lo<<           low = rest + ((q << 32) + (q * TOP << 128)) */
+	shlxq	%r13, %rbp, %rcx        /* s0*s0.lo<<           low = rest + ((q << 32) + (times_top(q) << 128)) */
 	movq	%r9, %rdx               /* s3 */
 	mulxq	%r9, %r15, %r9          /* r9=s3*s3.hi r15=s3*s3.lo return reduced(a.value * a.value) */
 	adcq	%r11, %r10              /* s1*s2.hi.. */
 	adcq	%rax, %rbx              /* s1*s3.hi.. */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
 	adcq	%r15, %rsi              /* s2*s3.hi.. */
-	shrxq	%r13, %rbp, %r15        /* (s0*s0.lo).high      low = rest + ((q << 32) + (q * TOP << 128)) */
+	shrxq	%r13, %rbp, %r15        /* (s0*s0.lo).high      low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%r9, %rdi               /* s3*s3.hi..           return reduced(a.value * a.value) */
-	mulxq	%rbp, %rax, %rbp        /* rbp=s0*s0.lo.hi rax=s0*s0.lo.lo low = rest + ((q << 32) + (q * TOP << 128)) */
-	addq	%rcx, %r12              /* s0*s1.lo.. */
+	mulxq	%rbp, %rax, %rbp        /* rbp=s0*s0.lo.hi rax=s0*s0.lo.lo return q * TOP */
+	addq	%rcx, %r12              /* s0*s1.lo..           low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%r15, %r14              /* s0*s2.lo.. */
 	adcq	%rax, %r8               /* s1*s2.lo.. */
 	adcq	$0, %rbp                /* s0*s0.lo.hi.. */
@@ -470,14 +470,14 @@ LOCAL(square_n_loop3):
 	shrxq	%r13, %r12, %r9         /* (s0*s1.lo..).high */
 	shrxq	%r13, %r14, %r11        /* (s0*s2.lo..).high */
 	adcq	%r9, %r8                /* s1*s2.lo.. */
-	mulxq	%r14, %r9, %r14         /* r14=s0*s2.lo...hi r9=s0*s2.lo...lo */
+	mulxq	%r14, %r9, %r14         /* r14=s0*s2.lo...hi r9=s0*s2.lo...lo return q * TOP */
 	mulxq	%r12, %rcx, %r12        /* r12=s0*s1.lo...hi rcx=s0*s1.lo...lo */
-	adcq	%rcx, %rbp              /* s0*s0.lo.hi.. */
+	adcq	%rcx, %rbp              /* s0*s0.lo.hi..        low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	$0, %r12                /* s0*s1.lo...hi.. */
 	addq	%rax, %r8               /* s1*s2.lo.. */
 	shlxq	%r13, %r8, %rax         /* s1*s2.lo..<< */
-	mulxq	%r8, %rcx, %r15         /* r15=s1*s2.lo...hi rcx=s1*s2.lo...lo */
-	shrxq	%r13, %r8, %r8          /* (s1*s2.lo..).high */
+	mulxq	%r8, %rcx, %r15         /* r15=s1*s2.lo...hi rcx=s1*s2.lo...lo return q * TOP */
+	shrxq	%r13, %r8, %r8          /* (s1*s2.lo..).high    low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%r11, %rbp              /* s0*s0.lo.hi.. */
 	adcq	%r9, %r12               /* s0*s1.lo...hi.. */
 	adcq	$0, %r14                /* s0*s2.lo...hi.. */
@@ -909,38 +909,38 @@ SYMBOL(p256_to_mont):
 	adoxq	%r11, %r12              /* a[1].hi.. */
 	adcxq	%rdx, %rax              /* a[2].hi.. */
 	movl	$32, %r11d              /* 0x20 */
-	shlxq	%r11, %r10, %rsi        /* 3*a[0].lo<<          low = rest + ((q << 32) + (q * TOP << 128)) */
+	shlxq	%r11, %r10, %rsi        /* 3*a[0].lo<<          low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adoxq	%r14, %rax              /* a[2].hi..            return reduced(a.value * (2**512 % P)) */
 	adcxq	%r8, %r13               /* a[3].hi.. */
-	shrxq	%r11, %r10, %r14        /* (3*a[0].lo).high     low = rest + ((q << 32) + (q * TOP << 128)) */
+	shrxq	%r11, %r10, %r14        /* (3*a[0].lo).high     low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adoxq	%r8, %r13               /* a[3].hi..            return reduced(a.value * (2**512 % P)) */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
-	mulxq	%r10, %r8, %r10         /* r10=3*a[0].lo.hi r8=3*a[0].lo.lo low = rest + ((q << 32) + (q * TOP << 128)) */
-	addq	%rsi, %r9               /* a[0].lo.. */
+	mulxq	%r10, %r8, %r10         /* r10=3*a[0].lo.hi r8=3*a[0].lo.lo return q * TOP */
+	addq	%rsi, %r9               /* a[0].lo..            low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%r14, %rcx              /* a[0].lo.. */
 	shlxq	%r11, %r9, %rsi         /* a[0].lo..<< */
 	shrxq	%r11, %r9, %r14         /* (a[0].lo..).high */
 	adcq	%r8, %rbp               /* a[0].lo.. */
-	mulxq	%r9, %r8, %r9           /* r9=a[0].lo...hi r8=a[0].lo...lo */
-	adcq	$0, %r10                /* 3*a[0].lo.hi.. */
+	mulxq	%r9, %r8, %r9           /* r9=a[0].lo...hi r8=a[0].lo...lo return q * TOP */
+	adcq	$0, %r10                /* 3*a[0].lo.hi..       low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	%rsi, %rcx              /* a[0].lo.. */
 	adcq	%r14, %rbp              /* a[0].lo.. */
 	shlxq	%r11, %rcx, %rsi        /* a[0].lo..<< */
 	shrxq	%r11, %rcx, %r14        /* (a[0].lo..).high */
 	adcq	%r8, %r10               /* 3*a[0].lo.hi.. */
-	mulxq	%rcx, %rcx, %r8         /* r8=a[0].lo...hi rcx=a[0].lo...lo */
-	adcq	$0, %r9                 /* a[0].lo...hi.. */
+	mulxq	%rcx, %rcx, %r8         /* r8=a[0].lo...hi rcx=a[0].lo...lo return q * TOP */
+	adcq	$0, %r9                 /* a[0].lo...hi..       low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	%rsi, %rbp              /* a[0].lo.. */
 	adcq	%r14, %r10              /* 3*a[0].lo.hi.. */
 	shlxq	%r11, %rbp, %rsi        /* a[0].lo..<< */
 	shrxq	%r11, %rbp, %r11        /* (a[0].lo..).high */
 	adcq	%rcx, %r9               /* a[0].lo...hi.. */
-	mulxq	%rbp, %rbp, %rcx        /* rcx=a[0].lo...hi rbp=a[0].lo...lo */
-	adcq	$0, %r8                 /* a[0].lo...hi.. */
+	mulxq	%rbp, %rbp, %rcx        /* rcx=a[0].lo...hi rbp=a[0].lo...lo return q * TOP */
+	adcq	$0, %r8                 /* a[0].lo...hi..       low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	%rsi, %r10              /* 3*a[0].lo.hi.. */
 	adcq	%r11, %r9               /* a[0].lo...hi.. */
 	movq	$0, %r11                /* start                return (low + high).reduce_once(P) */
-	adcq	%rbp, %r8               /* a[0].lo...hi..       low = rest + ((q << 32) + (q * TOP << 128)) */
+	adcq	%rbp, %r8               /* a[0].lo...hi..       low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	$0, %rcx                /* a[0].lo...hi.. */
 	addq	%rbx, %r10              /* 3*a[0].lo.hi..       return (low + high).reduce_once(P) */
 	adcq	%r12, %r9               /* a[0].lo...hi.. */
@@ -1012,32 +1012,32 @@ SYMBOL(p256_from_mont):
 	.cfi_offset %rbx, -16
 	movq	(%rsi), %r8             /* a[0] */
 	movl	$32, %eax               /* 0x20 */
-	shrxq	%rax, (%rsi), %r10      /* a[0].high            low = rest + ((q << 32) + (q * TOP << 128)) */
+	shrxq	%rax, (%rsi), %r10      /* a[0].high            low = rest + ((q << 32) + (times_top(q) << 128)) */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
-	mulxq	(%rsi), %r9, %r11       /* r11=a[0].hi r9=a[0].lo */
-	shlq	$32, %r8                /* a[0]<< */
+	mulxq	(%rsi), %r9, %r11       /* r11=a[0].hi r9=a[0].lo return q * TOP */
+	shlq	$32, %r8                /* a[0]<<               low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	8(%rsi), %r8            /* a[1].. */
 	adcq	16(%rsi), %r10          /* a[2].. */
 	adcq	24(%rsi), %r9           /* a[3].. */
 	adcq	$0, %r11                /* a[0].hi.. */
 	shlxq	%rax, %r8, %rcx         /* a[1]..<< */
 	shrxq	%rax, %r8, %rsi         /* (a[1]..).high */
-	mulxq	%r8, %rbx, %r8          /* r8=a[1]...hi rbx=a[1]...lo */
-	addq	%rcx, %r10              /* a[2].. */
+	mulxq	%r8, %rbx, %r8          /* r8=a[1]...hi rbx=a[1]...lo return q * TOP */
+	addq	%rcx, %r10              /* a[2]..               low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%rsi, %r9               /* a[3].. */
 	adcq	%rbx, %r11              /* a[0].hi.. */
 	adcq	$0, %r8                 /* a[1]...hi.. */
 	shlxq	%rax, %r10, %rcx        /* a[2]..<< */
 	shrxq	%rax, %r10, %rsi        /* (a[2]..).high */
-	mulxq	%r10, %rbx, %r10        /* r10=a[2]...hi rbx=a[2]...lo */
-	addq	%rcx, %r9               /* a[3].. */
+	mulxq	%r10, %rbx, %r10        /* r10=a[2]...hi rbx=a[2]...lo return q * TOP */
+	addq	%rcx, %r9               /* a[3]..               low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%rsi, %r11              /* a[0].hi.. */
 	adcq	%rbx, %r8               /* a[1]...hi.. */
 	adcq	$0, %r10                /* a[2]...hi.. */
 	shlxq	%rax, %r9, %rcx         /* a[3]..<< */
 	shrxq	%rax, %r9, %rax         /* (a[3]..).high */
-	mulxq	%r9, %rdx, %r9          /* r9=a[3]...hi rdx=a[3]...lo */
-	addq	%rcx, %r11              /* a[0].hi.. */
+	mulxq	%r9, %rdx, %r9          /* r9=a[3]...hi rdx=a[3]...lo return q * TOP */
+	addq	%rcx, %r11              /* a[0].hi..            low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%rax, %r8               /* a[1]...hi.. */
 	adcq	%rdx, %r10              /* a[2]...hi.. */
 	adcq	$0, %r9                 /* a[3]...hi.. */
@@ -1077,32 +1077,32 @@ SYMBOL(p256_to_bytes):
 	.cfi_offset %rbx, -16
 	movq	(%rsi), %r8             /* a[0] */
 	movl	$32, %eax               /* 0x20 */
-	shrxq	%rax, (%rsi), %r10      /* a[0].high            low = rest + ((q << 32) + (q * TOP << 128)) */
+	shrxq	%rax, (%rsi), %r10      /* a[0].high            low = rest + ((q << 32) + (times_top(q) << 128)) */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
-	mulxq	(%rsi), %r9, %r11       /* r11=a[0].hi r9=a[0].lo */
-	shlq	$32, %r8                /* a[0]<< */
+	mulxq	(%rsi), %r9, %r11       /* r11=a[0].hi r9=a[0].lo return q * TOP */
+	shlq	$32, %r8                /* a[0]<<               low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	8(%rsi), %r8            /* a[1].. */
 	adcq	16(%rsi), %r10          /* a[2].. */
 	adcq	24(%rsi), %r9           /* a[3].. */
 	adcq	$0, %r11                /* a[0].hi.. */
 	shlxq	%rax, %r8, %rcx         /* a[1]..<< */
 	shrxq	%rax, %r8, %rsi         /* (a[1]..).high */
-	mulxq	%r8, %rbx, %r8          /* r8=a[1]...hi rbx=a[1]...lo */
-	addq	%rcx, %r10              /* a[2].. */
+	mulxq	%r8, %rbx, %r8          /* r8=a[1]...hi rbx=a[1]...lo return q * TOP */
+	addq	%rcx, %r10              /* a[2]..               low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%rsi, %r9               /* a[3].. */
 	adcq	%rbx, %r11              /* a[0].hi.. */
 	adcq	$0, %r8                 /* a[1]...hi.. */
 	shlxq	%rax, %r10, %rcx        /* a[2]..<< */
 	shrxq	%rax, %r10, %rsi        /* (a[2]..).high */
-	mulxq	%r10, %rbx, %r10        /* r10=a[2]...hi rbx=a[2]...lo */
-	addq	%rcx, %r9               /* a[3].. */
+	mulxq	%r10, %rbx, %r10        /* r10=a[2]...hi rbx=a[2]...lo return q * TOP */
+	addq	%rcx, %r9               /* a[3]..               low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%rsi, %r11              /* a[0].hi.. */
 	adcq	%rbx, %r8               /* a[1]...hi.. */
 	adcq	$0, %r10                /* a[2]...hi.. */
 	shlxq	%rax, %r9, %rcx         /* a[3]..<< */
 	shrxq	%rax, %r9, %rax         /* (a[3]..).high */
-	mulxq	%r9, %rdx, %r9          /* r9=a[3]...hi rdx=a[3]...lo */
-	addq	%rcx, %r11              /* a[0].hi.. */
+	mulxq	%r9, %rdx, %r9          /* r9=a[3]...hi rdx=a[3]...lo return q * TOP */
+	addq	%rcx, %r11              /* a[0].hi..            low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%rax, %r8               /* a[1]...hi.. */
 	adcq	%rdx, %r10              /* a[2]...hi.. */
 	adcq	$0, %r9                 /* a[3]...hi.. */
@@ -1244,37 +1244,37 @@ SYMBOL(p256_from_bytes):
 	adoxq	%r8, %rdi               /* .hi.. */
 	adcxq	%r10, %rcx              /* .hi.. */
 	movl	$32, %r8d               /* 0x20 */
-	shlxq	%r8, 8(%rsp), %rdx      /* .lo<<                low = rest + ((q << 32) + (q * TOP << 128)) */
+	shlxq	%r8, 8(%rsp), %rdx      /* .lo<<                low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adoxq	%r10, %rcx              /* .hi..                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
-	shrxq	%r8, 8(%rsp), %r10      /* .lo.high             low = rest + ((q << 32) + (q * TOP << 128)) */
+	shrxq	%r8, 8(%rsp), %r10      /* .lo.high             low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	40(%rsp), %rdx          /* .lo.. */
 	movq	%rdx, %rsi              /* .lo.. */
 	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
-	mulxq	8(%rsp), %rbp, %rbx     /* rbx=.lo.hi rbp=.lo.lo */
-	adcq	48(%rsp), %r10          /* .lo.. */
+	mulxq	8(%rsp), %rbp, %rbx     /* rbx=.lo.hi rbp=.lo.lo return q * TOP */
+	adcq	48(%rsp), %r10          /* .lo..                low = rest + ((q << 32) + (times_top(q) << 128)) */
 	shlxq	%r8, %rsi, %r12         /* .lo..<< */
 	adcq	%rbp, %r11              /* .lo.. */
 	shrxq	%r8, %rsi, %rbp         /* (.lo..).high */
 	adcq	$0, %rbx                /* .lo.hi.. */
 	addq	%r12, %r10              /* .lo.. */
-	mulxq	%rsi, %r12, %rsi        /* rsi=.lo...hi r12=.lo...lo */
-	adcq	%rbp, %r11              /* .lo.. */
+	mulxq	%rsi, %r12, %rsi        /* rsi=.lo...hi r12=.lo...lo return q * TOP */
+	adcq	%rbp, %r11              /* .lo..                low = rest + ((q << 32) + (times_top(q) << 128)) */
 	shlxq	%r8, %r10, %rbp         /* .lo..<< */
 	adcq	%r12, %rbx              /* .lo.hi.. */
 	shrxq	%r8, %r10, %r12         /* (.lo..).high */
 	adcq	$0, %rsi                /* .lo...hi.. */
 	addq	%rbp, %r11              /* .lo.. */
-	mulxq	%r10, %rbp, %r10        /* r10=.lo...hi rbp=.lo...lo */
-	adcq	%r12, %rbx              /* .lo.hi.. */
+	mulxq	%r10, %rbp, %r10        /* r10=.lo...hi rbp=.lo...lo return q * TOP */
+	adcq	%r12, %rbx              /* .lo.hi..             low = rest + ((q << 32) + (times_top(q) << 128)) */
 	shlxq	%r8, %r11, %r12         /* .lo..<< */
 	adcq	%rbp, %rsi              /* .lo...hi.. */
 	shrxq	%r8, %r11, %r8          /* (.lo..).high */
 	adcq	$0, %r10                /* .lo...hi.. */
 	addq	%r12, %rbx              /* .lo.hi.. */
-	mulxq	%r11, %rbp, %r11        /* r11=.lo...hi rbp=.lo...lo */
-	adcq	%r8, %rsi               /* .lo...hi.. */
+	mulxq	%r11, %rbp, %r11        /* r11=.lo...hi rbp=.lo...lo return q * TOP */
+	adcq	%r8, %rsi               /* .lo...hi..           low = rest + ((q << 32) + (times_top(q) << 128)) */
 	movq	$0, %r8                 /* start                return (low + high).reduce_once(P) */
-	adcq	%rbp, %r10              /* .lo...hi..           low = rest + ((q << 32) + (q * TOP << 128)) */
+	adcq	%rbp, %r10              /* .lo...hi..           low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	$0, %r11                /* .lo...hi.. */
 	addq	%r9, %rbx               /* .lo.hi..             return (low + high).reduce_once(P) */
 	adcq	%rax, %rsi              /* .lo...hi.. */

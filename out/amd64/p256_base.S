@@ -165,75 +165,75 @@ SYMBOL(p256_mul):
 	adcq	48(%rsp), %rax          /* a[2]*b[3].hi.. */
 	adcq	$0, %rdx                /* a[3]*b[3].hi.. */
 	movq	%r11, %r10              /* a[0]*b[0].lo */
-	shlq	$32, %r10               /* a[0]*b[0].lo<<       low = rest + ((q << 32) + (q * TOP << 128)) */
+	shlq	$32, %r10               /* a[0]*b[0].lo<<       low = rest + ((q << 32) + (times_top(q) << 128)) */
 	movq	%r11, %rsi              /* a[0]*b[0].lo */
 	shrq	$32, %rsi               /* (a[0]*b[0].lo).high */
-	movq	%rax, (%rsp)            /* spill a[2]*b[3].hi.. */
-	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	movq	%rdx, 8(%rsp)           /* spill a[3]*b[3].hi.. */
-	mulq	%r11                    /* rdx=a[0]*b[0].lo.hi rax=a[0]*b[0].lo.lo */
-	addq	%r10, %r8               /* a[0]*b[1].lo.. */
+	movq	%rdx, (%rsp)            /* spill a[3]*b[3].hi.. */
+	movq	%r11, %rdx              /* a[0]*b[0].lo */
+	subq	%r10, %rdx              /* a[0]*b[0].lo..       return keep((q << 64) + q - (q << 32)) */
+	sbbq	%rsi, %r11              /* a[0]*b[0].lo.. */
+	addq	%r10, %r8               /* a[0]*b[1].lo..       low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%rsi, %rbx              /* a[0]*b[2].lo.. */
-	adcq	%rax, %rbp              /* a[0]*b[3].lo.. */
-	adcq	$0, %rdx                /* a[0]*b[0].lo.hi.. */
+	adcq	%rdx, %rbp              /* a[0]*b[3].lo.. */
+	adcq	$0, %r11                /* a[0]*b[0].lo.. */
 	movq	%r8, %r10               /* a[0]*b[1].lo.. */
 	shlq	$32, %r10               /* a[0]*b[1].lo..<< */
-	movq	%r8, %r11               /* a[0]*b[1].lo.. */
-	shrq	$32, %r11               /* (a[0]*b[1].lo..).high */
-	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	movq	%rdx, %rsi              /* a[0]*b[0].lo.hi.. */
-	mulq	%r8                     /* rdx=a[0]*b[1].lo...hi rax=a[0]*b[1].lo...lo */
-	addq	%r10, %rbx              /* a[0]*b[2].lo.. */
-	adcq	%r11, %rbp              /* a[0]*b[3].lo.. */
-	adcq	%rax, %rsi              /* a[0]*b[0].lo.hi.. */
-	adcq	$0, %rdx                /* a[0]*b[1].lo...hi.. */
+	movq	%r8, %rdx               /* a[0]*b[1].lo.. */
+	shrq	$32, %rdx               /* (a[0]*b[1].lo..).high */
+	movq	%r8, %rsi               /* a[0]*b[1].lo.. */
+	subq	%r10, %rsi              /* a[0]*b[1].lo..       return keep((q << 64) + q - (q << 32)) */
+	sbbq	%rdx, %r8               /* a[0]*b[1].lo.. */
+	addq	%r10, %rbx              /* a[0]*b[2].lo..       low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	%rdx, %rbp              /* a[0]*b[3].lo.. */
+	adcq	%rsi, %r11              /* a[0]*b[0].lo.. */
+	adcq	$0, %r8                 /* a[0]*b[1].lo.. */
 	movq	%rbx, %r10              /* a[0]*b[2].lo.. */
 	shlq	$32, %r10               /* a[0]*b[2].lo..<< */
-	movq	%rbx, %r11              /* a[0]*b[2].lo.. */
-	shrq	$32, %r11               /* (a[0]*b[2].lo..).high */
-	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	movq	%rdx, %r8               /* a[0]*b[1].lo...hi.. */
-	mulq	%rbx                    /* rdx=a[0]*b[2].lo...hi rax=a[0]*b[2].lo...lo */
-	addq	%r10, %rbp              /* a[0]*b[3].lo.. */
-	adcq	%r11, %rsi              /* a[0]*b[0].lo.hi.. */
-	adcq	%rax, %r8               /* a[0]*b[1].lo...hi.. */
-	adcq	$0, %rdx                /* a[0]*b[2].lo...hi.. */
+	movq	%rbx, %rdx              /* a[0]*b[2].lo.. */
+	shrq	$32, %rdx               /* (a[0]*b[2].lo..).high */
+	movq	%rbx, %rsi              /* a[0]*b[2].lo.. */
+	subq	%r10, %rsi              /* a[0]*b[2].lo..       return keep((q << 64) + q - (q << 32)) */
+	sbbq	%rdx, %rbx              /* a[0]*b[2].lo.. */
+	addq	%r10, %rbp              /* a[0]*b[3].lo..       low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	%rdx, %r11              /* a[0]*b[0].lo.. */
+	adcq	%rsi, %r8               /* a[0]*b[1].lo.. */
+	adcq	$0, %rbx                /* a[0]*b[2].lo.. */
 	movq	%rbp, %r10              /* a[0]*b[3].lo.. */
 	shlq	$32, %r10               /* a[0]*b[3].lo..<< */
-	movq	%rbp, %r11              /* a[0]*b[3].lo.. */
-	shrq	$32, %r11               /* (a[0]*b[3].lo..).high */
-	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	movq	%rdx, %rbx              /* a[0]*b[2].lo...hi.. */
-	mulq	%rbp                    /* rdx=a[0]*b[3].lo...hi rax=a[0]*b[3].lo...lo */
-	addq	%r10, %rsi              /* a[0]*b[0].lo.hi.. */
-	adcq	%r11, %r8               /* a[0]*b[1].lo...hi.. */
-	adcq	%rax, %rbx              /* a[0]*b[2].lo...hi.. */
-	adcq	$0, %rdx                /* a[0]*b[3].lo...hi.. */
-	addq	%r9, %rsi               /* a[0]*b[0].lo.hi..    return (low + high).reduce_once(P) */
-	adcq	%rcx, %r8               /* a[0]*b[1].lo...hi.. */
-	adcq	(%rsp), %rbx            /* a[0]*b[2].lo...hi.. */
-	adcq	8(%rsp), %rdx           /* a[0]*b[3].lo...hi.. */
+	movq	%rbp, %rdx              /* a[0]*b[3].lo.. */
+	shrq	$32, %rdx               /* (a[0]*b[3].lo..).high */
+	movq	%rbp, %rsi              /* a[0]*b[3].lo.. */
+	subq	%r10, %rsi              /* a[0]*b[3].lo..       return keep((q << 64) + q - (q << 32)) */
+	sbbq	%rdx, %rbp              /* a[0]*b[3].lo.. */
+	addq	%r10, %r11              /* a[0]*b[0].lo..       low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	%rdx, %r8               /* a[0]*b[1].lo.. */
+	adcq	%rsi, %rbx              /* a[0]*b[2].lo.. */
+	adcq	$0, %rbp                /* a[0]*b[3].lo.. */
+	addq	%r9, %r11               /* a[0]*b[0].lo..       return (low + high).reduce_once(P) */
+	adcq	%rcx, %r8               /* a[0]*b[1].lo.. */
+	adcq	%rax, %rbx              /* a[0]*b[2].lo.. */
+	adcq	(%rsp), %rbp            /* a[0]*b[3].lo.. */
 	movq	$0, %rax                /* start */
-	adcq	$0, %rax                /* %v112 */
-	movq	%rsi, %r10              /* a[0]*b[0].lo.hi.. */
-	subq	$-1, %r10               /* a[0]*b[0].lo.hi.. */
-	movl	$0xffffffff, %r11d      /* 0xffffffff */
-	movq	%r8, %r9                /* a[0]*b[1].lo...hi.. */
-	sbbq	%r11, %r9               /* a[0]*b[1].lo...hi.. */
-	movq	%rbx, %r11              /* a[0]*b[2].lo...hi.. */
-	sbbq	$0, %r11                /* a[0]*b[2].lo...hi.. */
-	movabsq	$0xffffffff00000001, %rcx /* 0xffffffff00000001 */
-	movq	%rdx, %rbp              /* a[0]*b[3].lo...hi.. */
-	sbbq	%rcx, %rbp              /* a[0]*b[3].lo...hi.. */
+	adcq	$0, %rax                /* %v111 */
+	movq	%r11, %r10              /* a[0]*b[0].lo.. */
+	subq	$-1, %r10               /* a[0]*b[0].lo.. */
+	movl	$0xffffffff, %r9d       /* 0xffffffff */
+	movq	%r8, %rcx               /* a[0]*b[1].lo.. */
+	sbbq	%r9, %rcx               /* a[0]*b[1].lo.. */
+	movq	%rbx, %r9               /* a[0]*b[2].lo.. */
+	sbbq	$0, %r9                 /* a[0]*b[2].lo.. */
+	movabsq	$0xffffffff00000001, %rdx /* 0xffffffff00000001 */
+	movq	%rbp, %rsi              /* a[0]*b[3].lo.. */
+	sbbq	%rdx, %rsi              /* a[0]*b[3].lo.. */
 	sbbq	$0, %rax
-	cmovcq	%rsi, %r10              /* %v120 */
-	cmovcq	%r8, %r9                /* %v121 */
-	cmovcq	%rbx, %r11              /* %v122 */
-	cmovcq	%rdx, %rbp              /* %v123 */
+	cmovcq	%r11, %r10              /* %v120 */
+	cmovcq	%r8, %rcx               /* %v121 */
+	cmovcq	%rbx, %r9               /* %v122 */
+	cmovcq	%rbp, %rsi              /* %v123 */
 	movq	%r10, (%rdi)            /*                      def mul(a: element, b: element) -> element: */
-	movq	%r9, 8(%rdi)
-	movq	%r11, 16(%rdi)
-	movq	%rbp, 24(%rdi)
+	movq	%rcx, 8(%rdi)
+	movq	%r9, 16(%rdi)
+	movq	%rsi, 24(%rdi)
 	addq	$56, %rsp
 	.cfi_def_cfa_offset 24
 	popq	%rbp                    /* restore */
@@ -255,7 +255,7 @@ SYMBOL(p256_mul):
  * out     out: limbs below 2^64, the last one at most 2^64 - 2^32 + 1, the value below p
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi r8 r9 r10 r11, flags
- * saves   rbx rbp r12 r13
+ * saves   rbx rbp r12
  * stack   64 bytes
  */
 	.globl	SYMBOL(p256_sqr)
@@ -274,10 +274,7 @@ SYMBOL(p256_sqr):
 	pushq	%r12                    /* save */
 	.cfi_def_cfa_offset 32
 	.cfi_offset %r12, -32
-	pushq	%r13                    /* save */
-	.cfi_def_cfa_offset 40
-	.cfi_offset %r13, -40
-	subq	$32, %rsp               /* slots */
+	subq	$40, %rsp               /* slots */
 	.cfi_def_cfa_offset 72
 	movq	8(%rsi), %rax           /* a[1] */
 	mulq	16(%rsi)                /* rdx=a[1]*a[2].hi rax=a[1]*a[2].lo return reduced(a.value * a.value) */
@@ -321,96 +318,94 @@ SYMBOL(p256_sqr):
 	mulq	%rax                    /* rdx=a[0]*a[0].hi rax=a[0]*a[0].lo */
 	movq	%rax, %r12              /* a[0]*a[0].lo */
 	movq	8(%rsi), %rax           /* a[1] */
-	movq	%rdx, %r13              /* a[0]*a[0].hi */
+	movq	%rdx, (%rsp)            /* spill a[0]*a[0].hi */
 	mulq	%rax                    /* rdx=a[1]*a[1].hi rax=a[1]*a[1].lo */
-	movq	%rax, (%rsp)            /* spill a[1]*a[1].lo */
+	movq	%rax, 8(%rsp)           /* spill a[1]*a[1].lo */
 	movq	16(%rsi), %rax          /* a[2] */
-	movq	%rdx, 8(%rsp)           /* spill a[1]*a[1].hi */
+	movq	%rdx, 16(%rsp)          /* spill a[1]*a[1].hi */
 	mulq	%rax                    /* rdx=a[2]*a[2].hi rax=a[2]*a[2].lo */
-	movq	%rax, 16(%rsp)          /* spill a[2]*a[2].lo */
+	movq	%rax, 24(%rsp)          /* spill a[2]*a[2].lo */
 	movq	24(%rsi), %rax          /* a[3] */
-	movq	%rdx, 24(%rsp)          /* spill a[2]*a[2].hi */
+	movq	%rdx, 32(%rsp)          /* spill a[2]*a[2].hi */
 	mulq	%rax                    /* rdx=a[3]*a[3].hi rax=a[3]*a[3].lo */
-	addq	%r13, %rcx              /* a[0]*a[1].lo.. */
-	adcq	(%rsp), %r9             /* a[0]*a[2].lo.. */
-	adcq	8(%rsp), %r10           /* a[1]*a[2].lo.. */
-	adcq	16(%rsp), %r11          /* a[1]*a[2].hi.. */
-	adcq	24(%rsp), %r8           /* a[1]*a[3].hi.. */
+	addq	(%rsp), %rcx            /* a[0]*a[1].lo.. */
+	adcq	8(%rsp), %r9            /* a[0]*a[2].lo.. */
+	adcq	16(%rsp), %r10          /* a[1]*a[2].lo.. */
+	adcq	24(%rsp), %r11          /* a[1]*a[2].hi.. */
+	adcq	32(%rsp), %r8           /* a[1]*a[3].hi.. */
 	adcq	%rax, %rbp              /* a[2]*a[3].hi.. */
 	adcq	%rdx, %rbx              /* a[3]*a[3].hi.. */
+	movq	%r12, %rax              /* a[0]*a[0].lo */
+	shlq	$32, %rax               /* a[0]*a[0].lo<<       low = rest + ((q << 32) + (times_top(q) << 128)) */
+	movq	%r12, %rdx              /* a[0]*a[0].lo */
+	shrq	$32, %rdx               /* (a[0]*a[0].lo).high */
 	movq	%r12, %rsi              /* a[0]*a[0].lo */
-	shlq	$32, %rsi               /* a[0]*a[0].lo<<       low = rest + ((q << 32) + (q * TOP << 128)) */
-	movq	%r12, %r13              /* a[0]*a[0].lo */
-	shrq	$32, %r13               /* (a[0]*a[0].lo).high */
-	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	mulq	%r12                    /* rdx=a[0]*a[0].lo.hi rax=a[0]*a[0].lo.lo */
-	addq	%rsi, %rcx              /* a[0]*a[1].lo.. */
-	adcq	%r13, %r9               /* a[0]*a[2].lo.. */
-	adcq	%rax, %r10              /* a[1]*a[2].lo.. */
-	adcq	$0, %rdx                /* a[0]*a[0].lo.hi.. */
+	subq	%rax, %rsi              /* a[0]*a[0].lo..       return keep((q << 64) + q - (q << 32)) */
+	sbbq	%rdx, %r12              /* a[0]*a[0].lo.. */
+	addq	%rax, %rcx              /* a[0]*a[1].lo..       low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	%rdx, %r9               /* a[0]*a[2].lo.. */
+	adcq	%rsi, %r10              /* a[1]*a[2].lo.. */
+	adcq	$0, %r12                /* a[0]*a[0].lo.. */
+	movq	%rcx, %rax              /* a[0]*a[1].lo.. */
+	shlq	$32, %rax               /* a[0]*a[1].lo..<< */
+	movq	%rcx, %rdx              /* a[0]*a[1].lo.. */
+	shrq	$32, %rdx               /* (a[0]*a[1].lo..).high */
 	movq	%rcx, %rsi              /* a[0]*a[1].lo.. */
-	shlq	$32, %rsi               /* a[0]*a[1].lo..<< */
-	movq	%rcx, %r12              /* a[0]*a[1].lo.. */
-	shrq	$32, %r12               /* (a[0]*a[1].lo..).high */
-	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	movq	%rdx, %r13              /* a[0]*a[0].lo.hi.. */
-	mulq	%rcx                    /* rdx=a[0]*a[1].lo...hi rax=a[0]*a[1].lo...lo */
-	addq	%rsi, %r9               /* a[0]*a[2].lo.. */
-	adcq	%r12, %r10              /* a[1]*a[2].lo.. */
-	adcq	%rax, %r13              /* a[0]*a[0].lo.hi.. */
-	adcq	$0, %rdx                /* a[0]*a[1].lo...hi.. */
-	movq	%r9, %rcx               /* a[0]*a[2].lo.. */
-	shlq	$32, %rcx               /* a[0]*a[2].lo..<< */
+	subq	%rax, %rsi              /* a[0]*a[1].lo..       return keep((q << 64) + q - (q << 32)) */
+	sbbq	%rdx, %rcx              /* a[0]*a[1].lo.. */
+	addq	%rax, %r9               /* a[0]*a[2].lo..       low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	%rdx, %r10              /* a[1]*a[2].lo.. */
+	adcq	%rsi, %r12              /* a[0]*a[0].lo.. */
+	adcq	$0, %rcx                /* a[0]*a[1].lo.. */
+	movq	%r9, %rax               /* a[0]*a[2].lo.. */
+	shlq	$32, %rax               /* a[0]*a[2].lo..<< */
+	movq	%r9, %rdx               /* a[0]*a[2].lo.. */
+	shrq	$32, %rdx               /* (a[0]*a[2].lo..).high */
 	movq	%r9, %rsi               /* a[0]*a[2].lo.. */
-	shrq	$32, %rsi               /* (a[0]*a[2].lo..).high */
-	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	movq	%rdx, %r12              /* a[0]*a[1].lo...hi.. */
-	mulq	%r9                     /* rdx=a[0]*a[2].lo...hi rax=a[0]*a[2].lo...lo */
-	addq	%rcx, %r10              /* a[1]*a[2].lo.. */
-	adcq	%rsi, %r13              /* a[0]*a[0].lo.hi.. */
-	adcq	%rax, %r12              /* a[0]*a[1].lo...hi.. */
-	adcq	$0, %rdx                /* a[0]*a[2].lo...hi.. */
-	movq	%r10, %r9               /* a[1]*a[2].lo.. */
-	shlq	$32, %r9                /* a[1]*a[2].lo..<< */
-	movq	%r10, %rcx              /* a[1]*a[2].lo.. */
-	shrq	$32, %rcx               /* (a[1]*a[2].lo..).high */
-	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	movq	%rdx, %rsi              /* a[0]*a[2].lo...hi.. */
-	mulq	%r10                    /* rdx=a[1]*a[2].lo...hi rax=a[1]*a[2].lo...lo */
-	addq	%r9, %r13               /* a[0]*a[0].lo.hi.. */
-	adcq	%rcx, %r12              /* a[0]*a[1].lo...hi.. */
-	adcq	%rax, %rsi              /* a[0]*a[2].lo...hi.. */
-	adcq	$0, %rdx                /* a[1]*a[2].lo...hi.. */
-	addq	%r11, %r13              /* a[0]*a[0].lo.hi..    return (low + high).reduce_once(P) */
-	adcq	%r8, %r12               /* a[0]*a[1].lo...hi.. */
-	adcq	%rbp, %rsi              /* a[0]*a[2].lo...hi.. */
-	adcq	%rbx, %rdx              /* a[1]*a[2].lo...hi.. */
+	subq	%rax, %rsi              /* a[0]*a[2].lo..       return keep((q << 64) + q - (q << 32)) */
+	sbbq	%rdx, %r9               /* a[0]*a[2].lo.. */
+	addq	%rax, %r10              /* a[1]*a[2].lo..       low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	%rdx, %r12              /* a[0]*a[0].lo.. */
+	adcq	%rsi, %rcx              /* a[0]*a[1].lo.. */
+	adcq	$0, %r9                 /* a[0]*a[2].lo.. */
+	movq	%r10, %rax              /* a[1]*a[2].lo.. */
+	shlq	$32, %rax               /* a[1]*a[2].lo..<< */
+	movq	%r10, %rdx              /* a[1]*a[2].lo.. */
+	shrq	$32, %rdx               /* (a[1]*a[2].lo..).high */
+	movq	%r10, %rsi              /* a[1]*a[2].lo.. */
+	subq	%rax, %rsi              /* a[1]*a[2].lo..       return keep((q << 64) + q - (q << 32)) */
+	sbbq	%rdx, %r10              /* a[1]*a[2].lo.. */
+	addq	%rax, %r12              /* a[0]*a[0].lo..       low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	%rdx, %rcx              /* a[0]*a[1].lo.. */
+	adcq	%rsi, %r9               /* a[0]*a[2].lo.. */
+	adcq	$0, %r10                /* a[1]*a[2].lo.. */
+	addq	%r11, %r12              /* a[0]*a[0].lo..       return (low + high).reduce_once(P) */
+	adcq	%r8, %rcx               /* a[0]*a[1].lo.. */
+	adcq	%rbp, %r9               /* a[0]*a[2].lo.. */
+	adcq	%rbx, %r10              /* a[1]*a[2].lo.. */
 	movq	$0, %rax                /* start */
-	adcq	$0, %rax                /* %v87 */
-	movq	%r13, %r10              /* a[0]*a[0].lo.hi.. */
-	subq	$-1, %r10               /* a[0]*a[0].lo.hi.. */
-	movl	$0xffffffff, %r11d      /* 0xffffffff */
-	movq	%r12, %r9               /* a[0]*a[1].lo...hi.. */
-	sbbq	%r11, %r9               /* a[0]*a[1].lo...hi.. */
-	movq	%rsi, %r11              /* a[0]*a[2].lo...hi.. */
-	sbbq	$0, %r11                /* a[0]*a[2].lo...hi.. */
-	movabsq	$0xffffffff00000001, %r8 /* 0xffffffff00000001 */
-	movq	%rdx, %rcx              /* a[1]*a[2].lo...hi.. */
-	sbbq	%r8, %rcx               /* a[1]*a[2].lo...hi.. */
+	adcq	$0, %rax                /* %v86 */
+	movq	%r12, %r11              /* a[0]*a[0].lo.. */
+	subq	$-1, %r11               /* a[0]*a[0].lo.. */
+	movl	$0xffffffff, %r8d       /* 0xffffffff */
+	movq	%rcx, %rdx              /* a[0]*a[1].lo.. */
+	sbbq	%r8, %rdx               /* a[0]*a[1].lo.. */
+	movq	%r9, %r8                /* a[0]*a[2].lo.. */
+	sbbq	$0, %r8                 /* a[0]*a[2].lo.. */
+	movabsq	$0xffffffff00000001, %rsi /* 0xffffffff00000001 */
+	movq	%r10, %rbx              /* a[1]*a[2].lo.. */
+	sbbq	%rsi, %rbx              /* a[1]*a[2].lo.. */
 	sbbq	$0, %rax
-	cmovcq	%r13, %r10              /* %v95 */
-	cmovcq	%r12, %r9               /* %v96 */
-	cmovcq	%rsi, %r11              /* %v97 */
-	cmovcq	%rdx, %rcx              /* %v98 */
-	movq	%r10, (%rdi)            /*                      def sqr(a: element) -> element: */
-	movq	%r9, 8(%rdi)
-	movq	%r11, 16(%rdi)
-	movq	%rcx, 24(%rdi)
-	addq	$32, %rsp
-	.cfi_def_cfa_offset 40
-	popq	%r13                    /* restore */
+	cmovcq	%r12, %r11              /* %v95 */
+	cmovcq	%rcx, %rdx              /* %v96 */
+	cmovcq	%r9, %r8                /* %v97 */
+	cmovcq	%r10, %rbx              /* %v98 */
+	movq	%r11, (%rdi)            /*                      def sqr(a: element) -> element: */
+	movq	%rdx, 8(%rdi)
+	movq	%r8, 16(%rdi)
+	movq	%rbx, 24(%rdi)
+	addq	$40, %rsp
 	.cfi_def_cfa_offset 32
-	.cfi_restore %r13
 	popq	%r12                    /* restore */
 	.cfi_def_cfa_offset 24
 	.cfi_restore %r12
@@ -531,12 +526,12 @@ LOCAL(square_n_loop3):
 	adcq	%rax, %r13              /* s2*s3.hi.. */
 	adcq	%rdx, %rbx              /* s3*s3.hi.. */
 	movq	%r9, %r10               /* s0*s0.lo */
-	shlq	$32, %r10               /* s0*s0.lo<<           low = rest + ((q << 32) + (q * TOP << 128)) */
+	shlq	$32, %r10               /* s0*s0.lo<<           low = rest + ((q << 32) + (times_top(q) << 128)) */
 	movq	%r9, %r11               /* s0*s0.lo */
 	shrq	$32, %r11               /* (s0*s0.lo).high */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	mulq	%r9                     /* rdx=s0*s0.lo.hi rax=s0*s0.lo.lo */
-	addq	%r10, %rdi              /* s0*s1.lo.. */
+	mulq	%r9                     /* rdx=s0*s0.lo.hi rax=s0*s0.lo.lo return q * TOP */
+	addq	%r10, %rdi              /* s0*s1.lo..           low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%r11, %rsi              /* s0*s2.lo.. */
 	adcq	%rax, %r8               /* s1*s2.lo.. */
 	adcq	$0, %rdx                /* s0*s0.lo.hi.. */
@@ -546,8 +541,8 @@ LOCAL(square_n_loop3):
 	shrq	$32, %r11               /* (s0*s1.lo..).high */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %rbp              /* s0*s0.lo.hi.. */
-	mulq	%rdi                    /* rdx=s0*s1.lo...hi rax=s0*s1.lo...lo */
-	addq	%r10, %rsi              /* s0*s2.lo.. */
+	mulq	%rdi                    /* rdx=s0*s1.lo...hi rax=s0*s1.lo...lo return q * TOP */
+	addq	%r10, %rsi              /* s0*s2.lo..           low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%r11, %r8               /* s1*s2.lo.. */
 	adcq	%rax, %rbp              /* s0*s0.lo.hi.. */
 	adcq	$0, %rdx                /* s0*s1.lo...hi.. */
@@ -557,8 +552,8 @@ LOCAL(square_n_loop3):
 	shrq	$32, %r11               /* (s0*s2.lo..).high */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %rdi              /* s0*s1.lo...hi.. */
-	mulq	%rsi                    /* rdx=s0*s2.lo...hi rax=s0*s2.lo...lo */
-	addq	%r10, %r8               /* s1*s2.lo.. */
+	mulq	%rsi                    /* rdx=s0*s2.lo...hi rax=s0*s2.lo...lo return q * TOP */
+	addq	%r10, %r8               /* s1*s2.lo..           low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%r11, %rbp              /* s0*s0.lo.hi.. */
 	adcq	%rax, %rdi              /* s0*s1.lo...hi.. */
 	adcq	$0, %rdx                /* s0*s2.lo...hi.. */
@@ -568,11 +563,11 @@ LOCAL(square_n_loop3):
 	shrq	$32, %r11               /* (s1*s2.lo..).high */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %rsi              /* s0*s2.lo...hi.. */
-	mulq	%r8                     /* rdx=s1*s2.lo...hi rax=s1*s2.lo...lo */
-	addq	%r10, %rbp              /* s0*s0.lo.hi.. */
+	mulq	%r8                     /* rdx=s1*s2.lo...hi rax=s1*s2.lo...lo return q * TOP */
+	addq	%r10, %rbp              /* s0*s0.lo.hi..        low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	%r11, %rdi              /* s0*s1.lo...hi.. */
 	movq	$0, %r8                 /* start                return (low + high).reduce_once(P) */
-	adcq	%rax, %rsi              /* s0*s2.lo...hi..      low = rest + ((q << 32) + (q * TOP << 128)) */
+	adcq	%rax, %rsi              /* s0*s2.lo...hi..      low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcq	$0, %rdx                /* s1*s2.lo...hi.. */
 	addq	%rbp, %rcx              /* s0*s0.lo.hi..        return (low + high).reduce_once(P) */
 	adcq	%r12, %rdi              /* s0*s1.lo...hi.. */
@@ -910,7 +905,7 @@ SYMBOL(p256_canon):
  * out     out: limbs below 2^64, the last one at most 2^64 - 2^32 + 1, the value below p
  * args    out in rdi, a in rsi
  * changes rax rcx rdx rsi r8 r9 r10 r11, flags
- * saves   rbx rbp r12
+ * saves   rbx
  * stack   64 bytes
  */
 	.globl	SYMBOL(p256_to_mont)
@@ -923,13 +918,7 @@ SYMBOL(p256_to_mont):
 	pushq	%rbx                    /* save */
 	.cfi_def_cfa_offset 16
 	.cfi_offset %rbx, -16
-	pushq	%rbp                    /* save */
-	.cfi_def_cfa_offset 24
-	.cfi_offset %rbp, -24
-	pushq	%r12                    /* save */
-	.cfi_def_cfa_offset 32
-	.cfi_offset %r12, -32
-	subq	$40, %rsp               /* slots */
+	subq	$56, %rsp               /* slots */
 	.cfi_def_cfa_offset 72
 	movl	$3, %eax                /* 3 */
 	mulq	(%rsi)                  /* rdx=3*a[0].hi rax=3*a[0].lo return reduced(a.value * (2**512 % P)) */
@@ -954,150 +943,146 @@ SYMBOL(p256_to_mont):
 	mulq	8(%rsi)                 /* rdx=3*a[1].hi rax=3*a[1].lo */
 	movq	%rax, %r8               /* 3*a[1].lo */
 	movabsq	$0xfffffffbffffffff, %rax /* 0xfffffffbffffffff */
-	movq	%rdx, %rbp              /* 3*a[1].hi */
-	mulq	8(%rsi)                 /* rdx=a[1].hi rax=a[1].lo */
-	movq	%rax, %r12              /* a[1].lo */
-	movq	$-2, %rax               /* 0xfffffffffffffffe */
-	movq	%rdx, (%rsp)            /* spill a[1].hi */
+	movq	%rdx, (%rsp)            /* spill 3*a[1].hi */
 	mulq	8(%rsi)                 /* rdx=a[1].hi rax=a[1].lo */
 	movq	%rax, 8(%rsp)           /* spill a[1].lo */
-	movabsq	$0x4fffffffd, %rax      /* 0x4fffffffd */
+	movq	$-2, %rax               /* 0xfffffffffffffffe */
 	movq	%rdx, 16(%rsp)          /* spill a[1].hi */
 	mulq	8(%rsi)                 /* rdx=a[1].hi rax=a[1].lo */
+	movq	%rax, 24(%rsp)          /* spill a[1].lo */
+	movabsq	$0x4fffffffd, %rax      /* 0x4fffffffd */
+	movq	%rdx, 32(%rsp)          /* spill a[1].hi */
+	mulq	8(%rsi)                 /* rdx=a[1].hi rax=a[1].lo */
 	addq	%r8, %r9                /* a[0].lo.. */
-	adcq	%r12, %rcx              /* a[0].lo.. */
-	adcq	8(%rsp), %rbx           /* a[0].lo.. */
+	adcq	8(%rsp), %rcx           /* a[0].lo.. */
+	adcq	24(%rsp), %rbx          /* a[0].lo.. */
 	adcq	%rax, %r11              /* a[0].hi.. */
 	adcq	$0, %rdx                /* a[1].hi.. */
-	addq	%rbp, %rcx              /* a[0].lo.. */
-	adcq	(%rsp), %rbx            /* a[0].lo.. */
-	adcq	16(%rsp), %r11          /* a[0].hi.. */
+	addq	(%rsp), %rcx            /* a[0].lo.. */
+	adcq	16(%rsp), %rbx          /* a[0].lo.. */
+	adcq	32(%rsp), %r11          /* a[0].hi.. */
 	adcq	$0, %rdx                /* a[1].hi.. */
 	movl	$3, %eax                /* 3 */
 	movq	%rdx, %r8               /* a[1].hi.. */
 	mulq	16(%rsi)                /* rdx=3*a[2].hi rax=3*a[2].lo */
-	movq	%rax, %rbp              /* 3*a[2].lo */
+	movq	%rax, (%rsp)            /* spill 3*a[2].lo */
 	movabsq	$0xfffffffbffffffff, %rax /* 0xfffffffbffffffff */
-	movq	%rdx, %r12              /* 3*a[2].hi */
-	mulq	16(%rsi)                /* rdx=a[2].hi rax=a[2].lo */
-	movq	%rax, (%rsp)            /* spill a[2].lo */
-	movq	$-2, %rax               /* 0xfffffffffffffffe */
-	movq	%rdx, 8(%rsp)           /* spill a[2].hi */
+	movq	%rdx, 8(%rsp)           /* spill 3*a[2].hi */
 	mulq	16(%rsi)                /* rdx=a[2].hi rax=a[2].lo */
 	movq	%rax, 16(%rsp)          /* spill a[2].lo */
-	movabsq	$0x4fffffffd, %rax      /* 0x4fffffffd */
+	movq	$-2, %rax               /* 0xfffffffffffffffe */
 	movq	%rdx, 24(%rsp)          /* spill a[2].hi */
 	mulq	16(%rsi)                /* rdx=a[2].hi rax=a[2].lo */
-	addq	%rbp, %rcx              /* a[0].lo.. */
-	adcq	(%rsp), %rbx            /* a[0].lo.. */
-	adcq	16(%rsp), %r11          /* a[0].hi.. */
+	movq	%rax, 32(%rsp)          /* spill a[2].lo */
+	movabsq	$0x4fffffffd, %rax      /* 0x4fffffffd */
+	movq	%rdx, 40(%rsp)          /* spill a[2].hi */
+	mulq	16(%rsi)                /* rdx=a[2].hi rax=a[2].lo */
+	addq	(%rsp), %rcx            /* a[0].lo.. */
+	adcq	16(%rsp), %rbx          /* a[0].lo.. */
+	adcq	32(%rsp), %r11          /* a[0].hi.. */
 	adcq	%rax, %r8               /* a[1].hi.. */
 	adcq	$0, %rdx                /* a[2].hi.. */
-	addq	%r12, %rbx              /* a[0].lo.. */
-	adcq	8(%rsp), %r11           /* a[0].hi.. */
-	adcq	24(%rsp), %r8           /* a[1].hi.. */
+	addq	8(%rsp), %rbx           /* a[0].lo.. */
+	adcq	24(%rsp), %r11          /* a[0].hi.. */
+	adcq	40(%rsp), %r8           /* a[1].hi.. */
 	adcq	$0, %rdx                /* a[2].hi.. */
 	movl	$3, %eax                /* 3 */
-	movq	%rdx, %rbp              /* a[2].hi.. */
+	movq	%rdx, (%rsp)            /* spill a[2].hi.. */
 	mulq	24(%rsi)                /* rdx=3*a[3].hi rax=3*a[3].lo */
-	movq	%rax, %r12              /* 3*a[3].lo */
+	movq	%rax, 8(%rsp)           /* spill 3*a[3].lo */
 	movabsq	$0xfffffffbffffffff, %rax /* 0xfffffffbffffffff */
-	movq	%rdx, (%rsp)            /* spill 3*a[3].hi */
-	mulq	24(%rsi)                /* rdx=a[3].hi rax=a[3].lo */
-	movq	%rax, 8(%rsp)           /* spill a[3].lo */
-	movq	$-2, %rax               /* 0xfffffffffffffffe */
-	movq	%rdx, 16(%rsp)          /* spill a[3].hi */
+	movq	%rdx, 16(%rsp)          /* spill 3*a[3].hi */
 	mulq	24(%rsi)                /* rdx=a[3].hi rax=a[3].lo */
 	movq	%rax, 24(%rsp)          /* spill a[3].lo */
-	movabsq	$0x4fffffffd, %rax      /* 0x4fffffffd */
+	movq	$-2, %rax               /* 0xfffffffffffffffe */
 	movq	%rdx, 32(%rsp)          /* spill a[3].hi */
 	mulq	24(%rsi)                /* rdx=a[3].hi rax=a[3].lo */
-	addq	%r12, %rbx              /* a[0].lo.. */
-	adcq	8(%rsp), %r11           /* a[0].hi.. */
-	adcq	24(%rsp), %r8           /* a[1].hi.. */
-	adcq	%rax, %rbp              /* a[2].hi.. */
+	movq	%rax, 40(%rsp)          /* spill a[3].lo */
+	movabsq	$0x4fffffffd, %rax      /* 0x4fffffffd */
+	movq	%rdx, 48(%rsp)          /* spill a[3].hi */
+	mulq	24(%rsi)                /* rdx=a[3].hi rax=a[3].lo */
+	addq	8(%rsp), %rbx           /* a[0].lo.. */
+	adcq	24(%rsp), %r11          /* a[0].hi.. */
+	adcq	40(%rsp), %r8           /* a[1].hi.. */
+	adcq	(%rsp), %rax            /* a[2].hi.. */
 	adcq	$0, %rdx                /* a[3].hi.. */
-	addq	(%rsp), %r11            /* a[0].hi.. */
-	adcq	16(%rsp), %r8           /* a[1].hi.. */
-	adcq	32(%rsp), %rbp          /* a[2].hi.. */
+	addq	16(%rsp), %r11          /* a[0].hi.. */
+	adcq	32(%rsp), %r8           /* a[1].hi.. */
+	adcq	48(%rsp), %rax          /* a[2].hi.. */
 	adcq	$0, %rdx                /* a[3].hi.. */
 	movq	%r10, %rsi              /* 3*a[0].lo */
-	shlq	$32, %rsi               /* 3*a[0].lo<<          low = rest + ((q << 32) + (q * TOP << 128)) */
-	movq	%r10, %r12              /* 3*a[0].lo */
-	shrq	$32, %r12               /* (3*a[0].lo).high */
-	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
+	shlq	$32, %rsi               /* 3*a[0].lo<<          low = rest + ((q << 32) + (times_top(q) << 128)) */
 	movq	%rdx, (%rsp)            /* spill a[3].hi.. */
-	mulq	%r10                    /* rdx=3*a[0].lo.hi rax=3*a[0].lo.lo */
-	addq	%rsi, %r9               /* a[0].lo.. */
-	adcq	%r12, %rcx              /* a[0].lo.. */
+	movq	%r10, %rdx              /* 3*a[0].lo */
+	shrq	$32, %rdx               /* (3*a[0].lo).high */
+	movq	%rax, 8(%rsp)           /* spill a[2].hi.. */
+	movq	%r10, %rax              /* 3*a[0].lo */
+	subq	%rsi, %rax              /* 3*a[0].lo..          return keep((q << 64) + q - (q << 32)) */
+	sbbq	%rdx, %r10              /* 3*a[0].lo.. */
+	addq	%rsi, %r9               /* a[0].lo..            low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	%rdx, %rcx              /* a[0].lo.. */
 	adcq	%rax, %rbx              /* a[0].lo.. */
-	adcq	$0, %rdx                /* 3*a[0].lo.hi.. */
-	movq	%r9, %r10               /* a[0].lo.. */
-	shlq	$32, %r10               /* a[0].lo..<< */
+	adcq	$0, %r10                /* 3*a[0].lo.. */
+	movq	%r9, %rax               /* a[0].lo.. */
+	shlq	$32, %rax               /* a[0].lo..<< */
+	movq	%r9, %rdx               /* a[0].lo.. */
+	shrq	$32, %rdx               /* (a[0].lo..).high */
 	movq	%r9, %rsi               /* a[0].lo.. */
-	shrq	$32, %rsi               /* (a[0].lo..).high */
-	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	movq	%rdx, %r12              /* 3*a[0].lo.hi.. */
-	mulq	%r9                     /* rdx=a[0].lo...hi rax=a[0].lo...lo */
-	addq	%r10, %rcx              /* a[0].lo.. */
-	adcq	%rsi, %rbx              /* a[0].lo.. */
-	adcq	%rax, %r12              /* 3*a[0].lo.hi.. */
-	adcq	$0, %rdx                /* a[0].lo...hi.. */
-	movq	%rcx, %r10              /* a[0].lo.. */
-	shlq	$32, %r10               /* a[0].lo..<< */
-	movq	%rcx, %r9               /* a[0].lo.. */
-	shrq	$32, %r9                /* (a[0].lo..).high */
-	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	movq	%rdx, %rsi              /* a[0].lo...hi.. */
-	mulq	%rcx                    /* rdx=a[0].lo...hi rax=a[0].lo...lo */
-	addq	%r10, %rbx              /* a[0].lo.. */
-	adcq	%r9, %r12               /* 3*a[0].lo.hi.. */
-	adcq	%rax, %rsi              /* a[0].lo...hi.. */
-	adcq	$0, %rdx                /* a[0].lo...hi.. */
-	movq	%rbx, %r10              /* a[0].lo.. */
-	shlq	$32, %r10               /* a[0].lo..<< */
-	movq	%rbx, %r9               /* a[0].lo.. */
-	shrq	$32, %r9                /* (a[0].lo..).high */
-	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	movq	%rdx, %rcx              /* a[0].lo...hi.. */
-	mulq	%rbx                    /* rdx=a[0].lo...hi rax=a[0].lo...lo */
-	addq	%r10, %r12              /* 3*a[0].lo.hi.. */
-	adcq	%r9, %rsi               /* a[0].lo...hi.. */
-	adcq	%rax, %rcx              /* a[0].lo...hi.. */
-	adcq	$0, %rdx                /* a[0].lo...hi.. */
-	addq	%r11, %r12              /* 3*a[0].lo.hi..       return (low + high).reduce_once(P) */
-	adcq	%r8, %rsi               /* a[0].lo...hi.. */
-	adcq	%rbp, %rcx              /* a[0].lo...hi.. */
-	adcq	(%rsp), %rdx            /* a[0].lo...hi.. */
+	subq	%rax, %rsi              /* a[0].lo..            return keep((q << 64) + q - (q << 32)) */
+	sbbq	%rdx, %r9               /* a[0].lo.. */
+	addq	%rax, %rcx              /* a[0].lo..            low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	%rdx, %rbx              /* a[0].lo.. */
+	adcq	%rsi, %r10              /* 3*a[0].lo.. */
+	adcq	$0, %r9                 /* a[0].lo.. */
+	movq	%rcx, %rax              /* a[0].lo.. */
+	shlq	$32, %rax               /* a[0].lo..<< */
+	movq	%rcx, %rdx              /* a[0].lo.. */
+	shrq	$32, %rdx               /* (a[0].lo..).high */
+	movq	%rcx, %rsi              /* a[0].lo.. */
+	subq	%rax, %rsi              /* a[0].lo..            return keep((q << 64) + q - (q << 32)) */
+	sbbq	%rdx, %rcx              /* a[0].lo.. */
+	addq	%rax, %rbx              /* a[0].lo..            low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	%rdx, %r10              /* 3*a[0].lo.. */
+	adcq	%rsi, %r9               /* a[0].lo.. */
+	adcq	$0, %rcx                /* a[0].lo.. */
+	movq	%rbx, %rax              /* a[0].lo.. */
+	shlq	$32, %rax               /* a[0].lo..<< */
+	movq	%rbx, %rdx              /* a[0].lo.. */
+	shrq	$32, %rdx               /* (a[0].lo..).high */
+	movq	%rbx, %rsi              /* a[0].lo.. */
+	subq	%rax, %rsi              /* a[0].lo..            return keep((q << 64) + q - (q << 32)) */
+	sbbq	%rdx, %rbx              /* a[0].lo.. */
+	addq	%rax, %r10              /* 3*a[0].lo..          low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	%rdx, %r9               /* a[0].lo.. */
+	adcq	%rsi, %rcx              /* a[0].lo.. */
+	adcq	$0, %rbx                /* a[0].lo.. */
+	addq	%r11, %r10              /* 3*a[0].lo..          return (low + high).reduce_once(P) */
+	adcq	%r8, %r9                /* a[0].lo.. */
+	adcq	8(%rsp), %rcx           /* a[0].lo.. */
+	adcq	(%rsp), %rbx            /* a[0].lo.. */
 	movq	$0, %rax                /* start */
-	adcq	$0, %rax                /* %v111 */
-	movq	%r12, %r10              /* 3*a[0].lo.hi.. */
-	subq	$-1, %r10               /* 3*a[0].lo.hi.. */
-	movl	$0xffffffff, %r11d      /* 0xffffffff */
-	movq	%rsi, %r9               /* a[0].lo...hi.. */
-	sbbq	%r11, %r9               /* a[0].lo...hi.. */
-	movq	%rcx, %r11              /* a[0].lo...hi.. */
-	sbbq	$0, %r11                /* a[0].lo...hi.. */
-	movabsq	$0xffffffff00000001, %r8 /* 0xffffffff00000001 */
-	movq	%rdx, %rbx              /* a[0].lo...hi.. */
-	sbbq	%r8, %rbx               /* a[0].lo...hi.. */
+	adcq	$0, %rax                /* %v110 */
+	movq	%r10, %r11              /* 3*a[0].lo.. */
+	subq	$-1, %r11               /* 3*a[0].lo.. */
+	movl	$0xffffffff, %r8d       /* 0xffffffff */
+	movq	%r9, %rdx               /* a[0].lo.. */
+	sbbq	%r8, %rdx               /* a[0].lo.. */
+	movq	%rcx, %r8               /* a[0].lo.. */
+	sbbq	$0, %r8                 /* a[0].lo.. */
+	movabsq	$0xffffffff00000001, %rsi /* 0xffffffff00000001 */
+	movq	%rbx, (%rsp)            /* spill a[0].lo.. */
+	sbbq	%rsi, %rbx              /* a[0].lo.. */
 	sbbq	$0, %rax
-	cmovcq	%r12, %r10              /* %v119 */
-	cmovcq	%rsi, %r9               /* %v120 */
-	cmovcq	%rcx, %r11              /* %v121 */
-	cmovcq	%rdx, %rbx              /* %v122 */
-	movq	%r10, (%rdi)            /*                      def to_mont(a: plain) -> element: */
-	movq	%r9, 8(%rdi)
-	movq	%r11, 16(%rdi)
+	cmovcq	%r10, %r11              /* %v119 */
+	cmovcq	%r9, %rdx               /* %v120 */
+	cmovcq	%rcx, %r8               /* %v121 */
+	cmovcq	(%rsp), %rbx            /* %v122 */
+	movq	%r11, (%rdi)            /*                      def to_mont(a: plain) -> element: */
+	movq	%rdx, 8(%rdi)
+	movq	%r8, 16(%rdi)
 	movq	%rbx, 24(%rdi)
-	addq	$40, %rsp
-	.cfi_def_cfa_offset 32
-	popq	%r12                    /* restore */
-	.cfi_def_cfa_offset 24
-	.cfi_restore %r12
-	popq	%rbp                    /* restore */
+	addq	$56, %rsp
 	.cfi_def_cfa_offset 16
-	.cfi_restore %rbp
 	popq	%rbx                    /* restore */
 	.cfi_def_cfa_offset 8
 	.cfi_restore %rbx
@@ -1126,10 +1111,10 @@ SYMBOL(p256_from_mont):
 	endbr64
 	movq	(%rsi), %r10            /* a[0] */
 	movq	(%rsi), %r11            /* a[0] */
-	shlq	$32, %r10               /* a[0]<<               low = rest + ((q << 32) + (q * TOP << 128)) */
+	shlq	$32, %r10               /* a[0]<<               low = rest + ((q << 32) + (times_top(q) << 128)) */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	mulq	(%rsi)                  /* rdx=a[0].hi rax=a[0].lo */
-	shrq	$32, %r11               /* a[0].high */
+	mulq	(%rsi)                  /* rdx=a[0].hi rax=a[0].lo return q * TOP */
+	shrq	$32, %r11               /* a[0].high            low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	8(%rsi), %r10           /* a[1].. */
 	adcq	16(%rsi), %r11          /* a[2].. */
 	adcq	24(%rsi), %rax          /* a[3].. */
@@ -1139,8 +1124,8 @@ SYMBOL(p256_from_mont):
 	movq	%rax, %r8               /* a[3].. */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %rcx              /* a[0].hi.. */
-	mulq	%r10                    /* rdx=a[1]...hi rax=a[1]...lo */
-	shrq	$32, %r10               /* (a[1]..).high */
+	mulq	%r10                    /* rdx=a[1]...hi rax=a[1]...lo return q * TOP */
+	shrq	$32, %r10               /* (a[1]..).high        low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	%r9, %r11               /* a[2].. */
 	adcq	%r10, %r8               /* a[3].. */
 	adcq	%rax, %rcx              /* a[0].hi.. */
@@ -1149,8 +1134,8 @@ SYMBOL(p256_from_mont):
 	shlq	$32, %r10               /* a[2]..<< */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %r9               /* a[1]...hi.. */
-	mulq	%r11                    /* rdx=a[2]...hi rax=a[2]...lo */
-	shrq	$32, %r11               /* (a[2]..).high */
+	mulq	%r11                    /* rdx=a[2]...hi rax=a[2]...lo return q * TOP */
+	shrq	$32, %r11               /* (a[2]..).high        low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	%r10, %r8               /* a[3].. */
 	adcq	%r11, %rcx              /* a[0].hi.. */
 	adcq	%rax, %r9               /* a[1]...hi.. */
@@ -1159,8 +1144,8 @@ SYMBOL(p256_from_mont):
 	shlq	$32, %r10               /* a[3]..<< */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %r11              /* a[2]...hi.. */
-	mulq	%r8                     /* rdx=a[3]...hi rax=a[3]...lo */
-	shrq	$32, %r8                /* (a[3]..).high */
+	mulq	%r8                     /* rdx=a[3]...hi rax=a[3]...lo return q * TOP */
+	shrq	$32, %r8                /* (a[3]..).high        low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	%r10, %rcx              /* a[0].hi.. */
 	adcq	%r8, %r9                /* a[1]...hi.. */
 	adcq	%rax, %r11              /* a[2]...hi.. */
@@ -1194,10 +1179,10 @@ SYMBOL(p256_to_bytes):
 	endbr64
 	movq	(%rsi), %r10            /* a[0] */
 	movq	(%rsi), %r11            /* a[0] */
-	shlq	$32, %r10               /* a[0]<<               low = rest + ((q << 32) + (q * TOP << 128)) */
+	shlq	$32, %r10               /* a[0]<<               low = rest + ((q << 32) + (times_top(q) << 128)) */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
-	mulq	(%rsi)                  /* rdx=a[0].hi rax=a[0].lo */
-	shrq	$32, %r11               /* a[0].high */
+	mulq	(%rsi)                  /* rdx=a[0].hi rax=a[0].lo return q * TOP */
+	shrq	$32, %r11               /* a[0].high            low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	8(%rsi), %r10           /* a[1].. */
 	adcq	16(%rsi), %r11          /* a[2].. */
 	adcq	24(%rsi), %rax          /* a[3].. */
@@ -1207,8 +1192,8 @@ SYMBOL(p256_to_bytes):
 	movq	%rax, %r8               /* a[3].. */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %rcx              /* a[0].hi.. */
-	mulq	%r10                    /* rdx=a[1]...hi rax=a[1]...lo */
-	shrq	$32, %r10               /* (a[1]..).high */
+	mulq	%r10                    /* rdx=a[1]...hi rax=a[1]...lo return q * TOP */
+	shrq	$32, %r10               /* (a[1]..).high        low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	%r9, %r11               /* a[2].. */
 	adcq	%r10, %r8               /* a[3].. */
 	adcq	%rax, %rcx              /* a[0].hi.. */
@@ -1217,8 +1202,8 @@ SYMBOL(p256_to_bytes):
 	shlq	$32, %r10               /* a[2]..<< */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %r9               /* a[1]...hi.. */
-	mulq	%r11                    /* rdx=a[2]...hi rax=a[2]...lo */
-	shrq	$32, %r11               /* (a[2]..).high */
+	mulq	%r11                    /* rdx=a[2]...hi rax=a[2]...lo return q * TOP */
+	shrq	$32, %r11               /* (a[2]..).high        low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	%r10, %r8               /* a[3].. */
 	adcq	%r11, %rcx              /* a[0].hi.. */
 	adcq	%rax, %r9               /* a[1]...hi.. */
@@ -1227,8 +1212,8 @@ SYMBOL(p256_to_bytes):
 	shlq	$32, %r10               /* a[3]..<< */
 	movabsq	$0xffffffff00000001, %rax /* 0xffffffff00000001 */
 	movq	%rdx, %r11              /* a[2]...hi.. */
-	mulq	%r8                     /* rdx=a[3]...hi rax=a[3]...lo */
-	shrq	$32, %r8                /* (a[3]..).high */
+	mulq	%r8                     /* rdx=a[3]...hi rax=a[3]...lo return q * TOP */
+	shrq	$32, %r8                /* (a[3]..).high        low = rest + ((q << 32) + (times_top(q) << 128)) */
 	addq	%r10, %rcx              /* a[0].hi.. */
 	adcq	%r8, %r9                /* a[1]...hi.. */
 	bswapq	%rcx                    /* %v40 */
@@ -1403,78 +1388,78 @@ SYMBOL(p256_from_bytes):
 	adcq	16(%rsp), %r10          /* .hi.. */
 	adcq	32(%rsp), %r11          /* .hi.. */
 	adcq	$0, %rdx                /* .hi.. */
-	movq	%r12, %r9               /* .lo */
-	shlq	$32, %r9                /* .lo<<                low = rest + ((q << 32) + (q * TOP << 128)) */
-	movq	%r12, %rbx              /* .lo */
-	shrq	$32, %rbx               /* .lo.high */
 	movq	%r12, %rax              /* .lo */
-	movq	%rdx, (%rsp)            /* spill .hi.. */
-	mulq	%rsi                    /* rdx=.lo.hi rax=.lo.lo */
-	addq	%r9, %r14               /* .lo.. */
-	adcq	%rbx, %r15              /* .lo.. */
-	adcq	%rax, %rbp              /* .lo.. */
-	adcq	$0, %rdx                /* .lo.hi.. */
-	movq	%r14, %r9               /* .lo.. */
-	shlq	$32, %r9                /* .lo..<< */
-	movq	%r14, %rbx              /* .lo.. */
-	shrq	$32, %rbx               /* (.lo..).high */
-	movq	%r14, %rax              /* .lo.. */
-	movq	%rdx, %r12              /* .lo.hi.. */
-	mulq	%rsi                    /* rdx=.lo...hi rax=.lo...lo */
-	addq	%r9, %r15               /* .lo.. */
+	shlq	$32, %rax               /* .lo<<                low = rest + ((q << 32) + (times_top(q) << 128)) */
+	movq	%r12, %r9               /* .lo */
+	shrq	$32, %r9                /* .lo.high */
+	movq	%r12, %rbx              /* .lo */
+	subq	%rax, %rbx              /* .lo..                return keep((q << 64) + q - (q << 32)) */
+	sbbq	%r9, %r12               /* .lo.. */
+	addq	%rax, %r14              /* .lo..                low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	%r9, %r15               /* .lo.. */
 	adcq	%rbx, %rbp              /* .lo.. */
-	adcq	%rax, %r12              /* .lo.hi.. */
-	adcq	$0, %rdx                /* .lo...hi.. */
-	movq	%r15, %r9               /* .lo.. */
-	shlq	$32, %r9                /* .lo..<< */
-	movq	%r15, %rbx              /* .lo.. */
-	shrq	$32, %rbx               /* (.lo..).high */
+	adcq	$0, %r12                /* .lo.. */
+	movq	%r14, %rax              /* .lo.. */
+	shlq	$32, %rax               /* .lo..<< */
+	movq	%r14, %r9               /* .lo.. */
+	shrq	$32, %r9                /* (.lo..).high */
+	movq	%r14, %rbx              /* .lo.. */
+	subq	%rax, %rbx              /* .lo..                return keep((q << 64) + q - (q << 32)) */
+	sbbq	%r9, %r14               /* .lo.. */
+	addq	%rax, %r15              /* .lo..                low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	%r9, %rbp               /* .lo.. */
+	adcq	%rbx, %r12              /* .lo.. */
+	adcq	$0, %r14                /* .lo.. */
 	movq	%r15, %rax              /* .lo.. */
-	movq	%rdx, %r14              /* .lo...hi.. */
-	mulq	%rsi                    /* rdx=.lo...hi rax=.lo...lo */
-	addq	%r9, %rbp               /* .lo.. */
-	adcq	%rbx, %r12              /* .lo.hi.. */
-	adcq	%rax, %r14              /* .lo...hi.. */
-	adcq	$0, %rdx                /* .lo...hi.. */
-	movq	%rbp, %r9               /* .lo.. */
-	shlq	$32, %r9                /* .lo..<< */
-	movq	%rbp, %rbx              /* .lo.. */
-	shrq	$32, %rbx               /* (.lo..).high */
+	shlq	$32, %rax               /* .lo..<< */
+	movq	%r15, %r9               /* .lo.. */
+	shrq	$32, %r9                /* (.lo..).high */
+	movq	%r15, %rbx              /* .lo.. */
+	subq	%rax, %rbx              /* .lo..                return keep((q << 64) + q - (q << 32)) */
+	sbbq	%r9, %r15               /* .lo.. */
+	addq	%rax, %rbp              /* .lo..                low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	%r9, %r12               /* .lo.. */
+	adcq	%rbx, %r14              /* .lo.. */
+	adcq	$0, %r15                /* .lo.. */
 	movq	%rbp, %rax              /* .lo.. */
-	movq	%rdx, %r15              /* .lo...hi.. */
-	mulq	%rsi                    /* rdx=.lo...hi rax=.lo...lo */
-	addq	%r9, %r12               /* .lo.hi.. */
-	adcq	%rbx, %r14              /* .lo...hi.. */
-	movq	$0, %r9                 /* start                return (low + high).reduce_once(P) */
-	adcq	%rax, %r15              /* .lo...hi..           low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcq	$0, %rdx                /* .lo...hi.. */
-	addq	%r13, %r12              /* .lo.hi..             return (low + high).reduce_once(P) */
-	adcq	%r10, %r14              /* .lo...hi.. */
-	adcq	%r11, %r15              /* .lo...hi.. */
-	adcq	(%rsp), %rdx            /* .lo...hi.. */
-	adcq	$0, %r9                 /* %v126 */
-	movq	%r12, %rax              /* .lo.hi.. */
-	subq	$-1, %rax               /* .lo.hi.. */
-	movq	%r14, %r10              /* .lo...hi.. */
-	sbbq	%rcx, %r10              /* .lo...hi.. */
-	movq	%r15, %r11              /* .lo...hi.. */
-	sbbq	$0, %r11                /* .lo...hi.. */
-	movq	%rdx, %rcx              /* .lo...hi.. */
-	sbbq	%rsi, %rcx              /* .lo...hi.. */
-	movq	$0, %rsi                /* start                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
-	sbbq	$0, %r9                 /*                      return (low + high).reduce_once(P) */
-	cmovcq	%r12, %rax              /* %v133 */
-	cmovcq	%r14, %r10              /* %v134 */
-	cmovcq	%r15, %r11              /* %v135 */
-	cmovcq	%rdx, %rcx              /* %v136 */
+	shlq	$32, %rax               /* .lo..<< */
+	movq	%rbp, %r9               /* .lo.. */
+	shrq	$32, %r9                /* (.lo..).high */
+	movq	%rbp, %rbx              /* .lo.. */
+	subq	%rax, %rbx              /* .lo..                return keep((q << 64) + q - (q << 32)) */
+	sbbq	%r9, %rbp               /* .lo.. */
+	addq	%rax, %r12              /* .lo..                low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	%r9, %r14               /* .lo.. */
+	movq	$0, %rax                /* start                return (low + high).reduce_once(P) */
+	adcq	%rbx, %r15              /* .lo..                low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcq	$0, %rbp                /* .lo.. */
+	addq	%r13, %r12              /* .lo..                return (low + high).reduce_once(P) */
+	adcq	%r10, %r14              /* .lo.. */
+	adcq	%r11, %r15              /* .lo.. */
+	adcq	%rdx, %rbp              /* .lo.. */
+	adcq	$0, %rax                /* %v126 */
+	movq	%r12, %r10              /* .lo.. */
+	subq	$-1, %r10               /* .lo.. */
+	movq	%r14, %r11              /* .lo.. */
+	sbbq	%rcx, %r11              /* .lo.. */
+	movq	%r15, %r9               /* .lo.. */
+	sbbq	$0, %r9                 /* .lo.. */
+	movq	%rbp, %rcx              /* .lo.. */
+	sbbq	%rsi, %rcx              /* .lo.. */
+	movq	$0, %rdx                /* start                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
+	sbbq	$0, %rax                /*                      return (low + high).reduce_once(P) */
+	cmovcq	%r12, %r10              /* %v133 */
+	cmovcq	%r14, %r11              /* %v134 */
+	cmovcq	%r15, %r9               /* %v135 */
+	cmovcq	%rbp, %rcx              /* %v136 */
 	cmpq	$1, %r8                 /*                      return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
-	adcq	$0, %rsi                /* %v137 */
-	movq	%rax, (%rdi)            /*                      def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
-	movq	%r10, 8(%rdi)
-	movq	%r11, 16(%rdi)
+	adcq	$0, %rdx                /* %v137 */
+	movq	%r10, (%rdi)            /*                      def from_bytes(s: Bytes(32, "big")) -> tuple[element, Bit]: */
+	movq	%r11, 8(%rdi)
+	movq	%r9, 16(%rdi)
 	movq	%rcx, 24(%rdi)
 	movl	$1, %eax                /* 1 */
-	subq	%rsi, %rax              /* %v139                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
+	subq	%rdx, %rax              /* %v139                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
 	addq	$48, %rsp
 	.cfi_def_cfa_offset 56
 	popq	%r15                    /* restore */

@@ -218,70 +218,78 @@ void p256_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[4])
     uint64_t c24;
     const uint64_t a2b3hi4 = add_carry(a2b3hi3, (uint64_t)(t15 >> 64), c23, &c24);
     const uint64_t a3b3hi2 = a3b3hi + 0 + c24;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0b0lo2 = a0b0lo << 32;
     const uint64_t a0b0lohigh = a0b0lo >> 32;
-    const u128 t17 = (u128)a0b0lo * UINT64_C(0xffffffff00000001);
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t17 = (((u128)a0b0lo << 64) | a0b0lo) - ((u128)a0b0lo << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c25;
     const uint64_t a0b1lo3 = add_carry(a0b1lo2, a0b0lo2, 0, &c25);
     uint64_t c26;
     const uint64_t a0b2lo5 = add_carry(a0b2lo4, a0b0lohigh, c25, &c26);
     uint64_t c27;
     const uint64_t a0b3lo7 = add_carry(a0b3lo6, (uint64_t)t17, c26, &c27);
-    const uint64_t a0b0lohi = (uint64_t)(t17 >> 64) + 0 + c27;
+    const uint64_t a0b0lo3 = (uint64_t)(t17 >> 64) + 0 + c27;
     const uint64_t a0b1lo4 = a0b1lo3 << 32;
     const uint64_t a0b1lohigh = a0b1lo3 >> 32;
-    const u128 t18 = (u128)a0b1lo3 * UINT64_C(0xffffffff00000001);
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t18 = (((u128)a0b1lo3 << 64) | a0b1lo3) - ((u128)a0b1lo3 << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c28;
     const uint64_t a0b2lo6 = add_carry(a0b2lo5, a0b1lo4, 0, &c28);
     uint64_t c29;
     const uint64_t a0b3lo8 = add_carry(a0b3lo7, a0b1lohigh, c28, &c29);
     uint64_t c30;
-    const uint64_t a0b0lohi2 = add_carry(a0b0lohi, (uint64_t)t18, c29, &c30);
-    const uint64_t a0b1lohi = (uint64_t)(t18 >> 64) + 0 + c30;
+    const uint64_t a0b0lo4 = add_carry(a0b0lo3, (uint64_t)t18, c29, &c30);
+    const uint64_t a0b1lo5 = (uint64_t)(t18 >> 64) + 0 + c30;
     const uint64_t a0b2lo7 = a0b2lo6 << 32;
     const uint64_t a0b2lohigh = a0b2lo6 >> 32;
-    const u128 t19 = (u128)a0b2lo6 * UINT64_C(0xffffffff00000001);
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t19 = (((u128)a0b2lo6 << 64) | a0b2lo6) - ((u128)a0b2lo6 << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c31;
     const uint64_t a0b3lo9 = add_carry(a0b3lo8, a0b2lo7, 0, &c31);
     uint64_t c32;
-    const uint64_t a0b0lohi3 = add_carry(a0b0lohi2, a0b2lohigh, c31, &c32);
+    const uint64_t a0b0lo5 = add_carry(a0b0lo4, a0b2lohigh, c31, &c32);
     uint64_t c33;
-    const uint64_t a0b1lohi2 = add_carry(a0b1lohi, (uint64_t)t19, c32, &c33);
-    const uint64_t a0b2lohi = (uint64_t)(t19 >> 64) + 0 + c33;
+    const uint64_t a0b1lo6 = add_carry(a0b1lo5, (uint64_t)t19, c32, &c33);
+    const uint64_t a0b2lo8 = (uint64_t)(t19 >> 64) + 0 + c33;
     const uint64_t a0b3lo10 = a0b3lo9 << 32;
     const uint64_t a0b3lohigh = a0b3lo9 >> 32;
-    const u128 t20 = (u128)a0b3lo9 * UINT64_C(0xffffffff00000001);
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t20 = (((u128)a0b3lo9 << 64) | a0b3lo9) - ((u128)a0b3lo9 << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c34;
-    const uint64_t a0b0lohi4 = add_carry(a0b0lohi3, a0b3lo10, 0, &c34);
+    const uint64_t a0b0lo6 = add_carry(a0b0lo5, a0b3lo10, 0, &c34);
     uint64_t c35;
-    const uint64_t a0b1lohi3 = add_carry(a0b1lohi2, a0b3lohigh, c34, &c35);
+    const uint64_t a0b1lo7 = add_carry(a0b1lo6, a0b3lohigh, c34, &c35);
     uint64_t c36;
-    const uint64_t a0b2lohi2 = add_carry(a0b2lohi, (uint64_t)t20, c35, &c36);
-    const uint64_t a0b3lohi = (uint64_t)(t20 >> 64) + 0 + c36;
+    const uint64_t a0b2lo9 = add_carry(a0b2lo8, (uint64_t)t20, c35, &c36);
+    const uint64_t a0b3lo11 = (uint64_t)(t20 >> 64) + 0 + c36;
     /* return (low + high).reduce_once(P) */
     uint64_t c37;
-    const uint64_t a0b0lohi5 = add_carry(a0b0lohi4, a0b3hi7, 0, &c37);
+    const uint64_t a0b0lo7 = add_carry(a0b0lo6, a0b3hi7, 0, &c37);
     uint64_t c38;
-    const uint64_t a0b1lohi4 = add_carry(a0b1lohi3, a1b3hi6, c37, &c38);
+    const uint64_t a0b1lo8 = add_carry(a0b1lo7, a1b3hi6, c37, &c38);
     uint64_t c39;
-    const uint64_t a0b2lohi3 = add_carry(a0b2lohi2, a2b3hi4, c38, &c39);
+    const uint64_t a0b2lo10 = add_carry(a0b2lo9, a2b3hi4, c38, &c39);
     uint64_t c40;
-    const uint64_t a0b3lohi2 = add_carry(a0b3lohi, a3b3hi2, c39, &c40);
+    const uint64_t a0b3lo12 = add_carry(a0b3lo11, a3b3hi2, c39, &c40);
     uint64_t c41;
-    const uint64_t a0b0lohi6 = sub_borrow(a0b0lohi5, UINT64_C(0xffffffffffffffff), 0, &c41);
+    const uint64_t a0b0lo8 = sub_borrow(a0b0lo7, UINT64_C(0xffffffffffffffff), 0, &c41);
     uint64_t c42;
-    const uint64_t a0b1lohi5 = sub_borrow(a0b1lohi4, UINT64_C(0xffffffff), c41, &c42);
+    const uint64_t a0b1lo9 = sub_borrow(a0b1lo8, UINT64_C(0xffffffff), c41, &c42);
     uint64_t c43;
-    const uint64_t a0b2lohi4 = sub_borrow(a0b2lohi3, 0, c42, &c43);
+    const uint64_t a0b2lo11 = sub_borrow(a0b2lo10, 0, c42, &c43);
     uint64_t c44;
-    const uint64_t a0b3lohi3 = sub_borrow(a0b3lohi2, UINT64_C(0xffffffff00000001), c43, &c44);
+    const uint64_t a0b3lo13 = sub_borrow(a0b3lo12, UINT64_C(0xffffffff00000001), c43, &c44);
     uint64_t c45;
     (void)sub_borrow(c40, 0, c44, &c45);
-    const uint64_t w1 = select_word(c45, a0b0lohi5, a0b0lohi6);
-    const uint64_t w2 = select_word(c45, a0b1lohi4, a0b1lohi5);
-    const uint64_t w3 = select_word(c45, a0b2lohi3, a0b2lohi4);
-    const uint64_t w4 = select_word(c45, a0b3lohi2, a0b3lohi3);
+    const uint64_t w1 = select_word(c45, a0b0lo7, a0b0lo8);
+    const uint64_t w2 = select_word(c45, a0b1lo8, a0b1lo9);
+    const uint64_t w3 = select_word(c45, a0b2lo10, a0b2lo11);
+    const uint64_t w4 = select_word(c45, a0b3lo12, a0b3lo13);
     out[0] = w1;
     out[1] = w2;
     out[2] = w3;
@@ -348,70 +356,78 @@ void p256_sqr(uint64_t out[4], const uint64_t a[4])
     uint64_t c18;
     const uint64_t a2a3hi3 = add_carry(a2a3hi2, (uint64_t)t10, c17, &c18);
     const uint64_t a3a3hi = c12 + (uint64_t)(t10 >> 64) + c18;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0a0lo2 = a0a0lo << 32;
     const uint64_t a0a0lohigh = a0a0lo >> 32;
-    const u128 t11 = (u128)a0a0lo * UINT64_C(0xffffffff00000001);
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t11 = (((u128)a0a0lo << 64) | a0a0lo) - ((u128)a0a0lo << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c19;
     const uint64_t a0a1lo4 = add_carry(a0a1lo3, a0a0lo2, 0, &c19);
     uint64_t c20;
     const uint64_t a0a2lo4 = add_carry(a0a2lo3, a0a0lohigh, c19, &c20);
     uint64_t c21;
     const uint64_t a1a2lo5 = add_carry(a1a2lo4, (uint64_t)t11, c20, &c21);
-    const uint64_t a0a0lohi = (uint64_t)(t11 >> 64) + 0 + c21;
+    const uint64_t a0a0lo3 = (uint64_t)(t11 >> 64) + 0 + c21;
     const uint64_t a0a1lo5 = a0a1lo4 << 32;
     const uint64_t a0a1lohigh = a0a1lo4 >> 32;
-    const u128 t12 = (u128)a0a1lo4 * UINT64_C(0xffffffff00000001);
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t12 = (((u128)a0a1lo4 << 64) | a0a1lo4) - ((u128)a0a1lo4 << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c22;
     const uint64_t a0a2lo5 = add_carry(a0a2lo4, a0a1lo5, 0, &c22);
     uint64_t c23;
     const uint64_t a1a2lo6 = add_carry(a1a2lo5, a0a1lohigh, c22, &c23);
     uint64_t c24;
-    const uint64_t a0a0lohi2 = add_carry(a0a0lohi, (uint64_t)t12, c23, &c24);
-    const uint64_t a0a1lohi = (uint64_t)(t12 >> 64) + 0 + c24;
+    const uint64_t a0a0lo4 = add_carry(a0a0lo3, (uint64_t)t12, c23, &c24);
+    const uint64_t a0a1lo6 = (uint64_t)(t12 >> 64) + 0 + c24;
     const uint64_t a0a2lo6 = a0a2lo5 << 32;
     const uint64_t a0a2lohigh = a0a2lo5 >> 32;
-    const u128 t13 = (u128)a0a2lo5 * UINT64_C(0xffffffff00000001);
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t13 = (((u128)a0a2lo5 << 64) | a0a2lo5) - ((u128)a0a2lo5 << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c25;
     const uint64_t a1a2lo7 = add_carry(a1a2lo6, a0a2lo6, 0, &c25);
     uint64_t c26;
-    const uint64_t a0a0lohi3 = add_carry(a0a0lohi2, a0a2lohigh, c25, &c26);
+    const uint64_t a0a0lo5 = add_carry(a0a0lo4, a0a2lohigh, c25, &c26);
     uint64_t c27;
-    const uint64_t a0a1lohi2 = add_carry(a0a1lohi, (uint64_t)t13, c26, &c27);
-    const uint64_t a0a2lohi = (uint64_t)(t13 >> 64) + 0 + c27;
+    const uint64_t a0a1lo7 = add_carry(a0a1lo6, (uint64_t)t13, c26, &c27);
+    const uint64_t a0a2lo7 = (uint64_t)(t13 >> 64) + 0 + c27;
     const uint64_t a1a2lo8 = a1a2lo7 << 32;
     const uint64_t a1a2lohigh = a1a2lo7 >> 32;
-    const u128 t14 = (u128)a1a2lo7 * UINT64_C(0xffffffff00000001);
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t14 = (((u128)a1a2lo7 << 64) | a1a2lo7) - ((u128)a1a2lo7 << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c28;
-    const uint64_t a0a0lohi4 = add_carry(a0a0lohi3, a1a2lo8, 0, &c28);
+    const uint64_t a0a0lo6 = add_carry(a0a0lo5, a1a2lo8, 0, &c28);
     uint64_t c29;
-    const uint64_t a0a1lohi3 = add_carry(a0a1lohi2, a1a2lohigh, c28, &c29);
+    const uint64_t a0a1lo8 = add_carry(a0a1lo7, a1a2lohigh, c28, &c29);
     uint64_t c30;
-    const uint64_t a0a2lohi2 = add_carry(a0a2lohi, (uint64_t)t14, c29, &c30);
-    const uint64_t a1a2lohi = (uint64_t)(t14 >> 64) + 0 + c30;
+    const uint64_t a0a2lo8 = add_carry(a0a2lo7, (uint64_t)t14, c29, &c30);
+    const uint64_t a1a2lo9 = (uint64_t)(t14 >> 64) + 0 + c30;
     /* return (low + high).reduce_once(P) */
     uint64_t c31;
-    const uint64_t a0a0lohi5 = add_carry(a0a0lohi4, a1a2hi4, 0, &c31);
+    const uint64_t a0a0lo7 = add_carry(a0a0lo6, a1a2hi4, 0, &c31);
     uint64_t c32;
-    const uint64_t a0a1lohi4 = add_carry(a0a1lohi3, a1a3hi4, c31, &c32);
+    const uint64_t a0a1lo9 = add_carry(a0a1lo8, a1a3hi4, c31, &c32);
     uint64_t c33;
-    const uint64_t a0a2lohi3 = add_carry(a0a2lohi2, a2a3hi3, c32, &c33);
+    const uint64_t a0a2lo9 = add_carry(a0a2lo8, a2a3hi3, c32, &c33);
     uint64_t c34;
-    const uint64_t a1a2lohi2 = add_carry(a1a2lohi, a3a3hi, c33, &c34);
+    const uint64_t a1a2lo10 = add_carry(a1a2lo9, a3a3hi, c33, &c34);
     uint64_t c35;
-    const uint64_t a0a0lohi6 = sub_borrow(a0a0lohi5, UINT64_C(0xffffffffffffffff), 0, &c35);
+    const uint64_t a0a0lo8 = sub_borrow(a0a0lo7, UINT64_C(0xffffffffffffffff), 0, &c35);
     uint64_t c36;
-    const uint64_t a0a1lohi5 = sub_borrow(a0a1lohi4, UINT64_C(0xffffffff), c35, &c36);
+    const uint64_t a0a1lo10 = sub_borrow(a0a1lo9, UINT64_C(0xffffffff), c35, &c36);
     uint64_t c37;
-    const uint64_t a0a2lohi4 = sub_borrow(a0a2lohi3, 0, c36, &c37);
+    const uint64_t a0a2lo10 = sub_borrow(a0a2lo9, 0, c36, &c37);
     uint64_t c38;
-    const uint64_t a1a2lohi3 = sub_borrow(a1a2lohi2, UINT64_C(0xffffffff00000001), c37, &c38);
+    const uint64_t a1a2lo11 = sub_borrow(a1a2lo10, UINT64_C(0xffffffff00000001), c37, &c38);
     uint64_t c39;
     (void)sub_borrow(c34, 0, c38, &c39);
-    const uint64_t w1 = select_word(c39, a0a0lohi5, a0a0lohi6);
-    const uint64_t w2 = select_word(c39, a0a1lohi4, a0a1lohi5);
-    const uint64_t w3 = select_word(c39, a0a2lohi3, a0a2lohi4);
-    const uint64_t w4 = select_word(c39, a1a2lohi2, a1a2lohi3);
+    const uint64_t w1 = select_word(c39, a0a0lo7, a0a0lo8);
+    const uint64_t w2 = select_word(c39, a0a1lo9, a0a1lo10);
+    const uint64_t w3 = select_word(c39, a0a2lo9, a0a2lo10);
+    const uint64_t w4 = select_word(c39, a1a2lo10, a1a2lo11);
     out[0] = w1;
     out[1] = w2;
     out[2] = w3;
@@ -490,10 +506,12 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             uint64_t c18;
             const uint64_t s2s3hi3 = add_carry(s2s3hi2, (uint64_t)t10, c17, &c18);
             const uint64_t s3s3hi = c12 + (uint64_t)(t10 >> 64) + c18;
-            /* low = rest + ((q << 32) + (q * TOP << 128)) */
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             const uint64_t s0s0lo2 = s0s0lo << 32;
             const uint64_t s0s0lohigh = s0s0lo >> 32;
+            /* return q * TOP */
             const u128 t11 = (u128)s0s0lo * UINT64_C(0xffffffff00000001);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c19;
             const uint64_t s0s1lo4 = add_carry(s0s1lo3, s0s0lo2, 0, &c19);
             uint64_t c20;
@@ -503,7 +521,9 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t s0s0lohi = (uint64_t)(t11 >> 64) + 0 + c21;
             const uint64_t s0s1lo5 = s0s1lo4 << 32;
             const uint64_t s0s1lohigh = s0s1lo4 >> 32;
+            /* return q * TOP */
             const u128 t12 = (u128)s0s1lo4 * UINT64_C(0xffffffff00000001);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c22;
             const uint64_t s0s2lo5 = add_carry(s0s2lo4, s0s1lo5, 0, &c22);
             uint64_t c23;
@@ -513,7 +533,9 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t s0s1lohi = (uint64_t)(t12 >> 64) + 0 + c24;
             const uint64_t s0s2lo6 = s0s2lo5 << 32;
             const uint64_t s0s2lohigh = s0s2lo5 >> 32;
+            /* return q * TOP */
             const u128 t13 = (u128)s0s2lo5 * UINT64_C(0xffffffff00000001);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c25;
             const uint64_t s1s2lo7 = add_carry(s1s2lo6, s0s2lo6, 0, &c25);
             uint64_t c26;
@@ -523,7 +545,9 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t s0s2lohi = (uint64_t)(t13 >> 64) + 0 + c27;
             const uint64_t s1s2lo8 = s1s2lo7 << 32;
             const uint64_t s1s2lohigh = s1s2lo7 >> 32;
+            /* return q * TOP */
             const u128 t14 = (u128)s1s2lo7 * UINT64_C(0xffffffff00000001);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c28;
             const uint64_t s0s0lohi4 = add_carry(s0s0lohi3, s1s2lo8, 0, &c28);
             uint64_t c29;
@@ -842,10 +866,12 @@ void p256_to_mont(uint64_t out[4], const uint64_t a[4])
     uint64_t c24;
     const uint64_t a2hi4 = add_carry(a2hi3, (uint64_t)(t15 >> 64), c23, &c24);
     const uint64_t a3hi2 = a3hi + 0 + c24;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t w2 = w1 << 32;
     const uint64_t w3 = w1 >> 32;
-    const u128 t17 = (u128)w1 * UINT64_C(0xffffffff00000001);
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t17 = (((u128)w1 << 64) | w1) - ((u128)w1 << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c25;
     const uint64_t a0lo13 = add_carry(a0lo4, w2, 0, &c25);
     uint64_t c26;
@@ -855,57 +881,63 @@ void p256_to_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t w4 = (uint64_t)(t17 >> 64) + 0 + c27;
     const uint64_t a0lo16 = a0lo13 << 32;
     const uint64_t a0lohigh = a0lo13 >> 32;
-    const u128 t18 = (u128)a0lo13 * UINT64_C(0xffffffff00000001);
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t18 = (((u128)a0lo13 << 64) | a0lo13) - ((u128)a0lo13 << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c28;
     const uint64_t a0lo17 = add_carry(a0lo14, a0lo16, 0, &c28);
     uint64_t c29;
     const uint64_t a0lo18 = add_carry(a0lo15, a0lohigh, c28, &c29);
     uint64_t c30;
     const uint64_t w5 = add_carry(w4, (uint64_t)t18, c29, &c30);
-    const uint64_t a0lohi = (uint64_t)(t18 >> 64) + 0 + c30;
-    const uint64_t a0lo19 = a0lo17 << 32;
+    const uint64_t a0lo19 = (uint64_t)(t18 >> 64) + 0 + c30;
+    const uint64_t a0lo20 = a0lo17 << 32;
     const uint64_t a0lohigh2 = a0lo17 >> 32;
-    const u128 t19 = (u128)a0lo17 * UINT64_C(0xffffffff00000001);
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t19 = (((u128)a0lo17 << 64) | a0lo17) - ((u128)a0lo17 << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c31;
-    const uint64_t a0lo20 = add_carry(a0lo18, a0lo19, 0, &c31);
+    const uint64_t a0lo21 = add_carry(a0lo18, a0lo20, 0, &c31);
     uint64_t c32;
     const uint64_t w6 = add_carry(w5, a0lohigh2, c31, &c32);
     uint64_t c33;
-    const uint64_t a0lohi2 = add_carry(a0lohi, (uint64_t)t19, c32, &c33);
-    const uint64_t a0lohi3 = (uint64_t)(t19 >> 64) + 0 + c33;
-    const uint64_t a0lo21 = a0lo20 << 32;
-    const uint64_t a0lohigh3 = a0lo20 >> 32;
-    const u128 t20 = (u128)a0lo20 * UINT64_C(0xffffffff00000001);
+    const uint64_t a0lo22 = add_carry(a0lo19, (uint64_t)t19, c32, &c33);
+    const uint64_t a0lo23 = (uint64_t)(t19 >> 64) + 0 + c33;
+    const uint64_t a0lo24 = a0lo21 << 32;
+    const uint64_t a0lohigh3 = a0lo21 >> 32;
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t20 = (((u128)a0lo21 << 64) | a0lo21) - ((u128)a0lo21 << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c34;
-    const uint64_t w7 = add_carry(w6, a0lo21, 0, &c34);
+    const uint64_t w7 = add_carry(w6, a0lo24, 0, &c34);
     uint64_t c35;
-    const uint64_t a0lohi4 = add_carry(a0lohi2, a0lohigh3, c34, &c35);
+    const uint64_t a0lo25 = add_carry(a0lo22, a0lohigh3, c34, &c35);
     uint64_t c36;
-    const uint64_t a0lohi5 = add_carry(a0lohi3, (uint64_t)t20, c35, &c36);
-    const uint64_t a0lohi6 = (uint64_t)(t20 >> 64) + 0 + c36;
+    const uint64_t a0lo26 = add_carry(a0lo23, (uint64_t)t20, c35, &c36);
+    const uint64_t a0lo27 = (uint64_t)(t20 >> 64) + 0 + c36;
     /* return (low + high).reduce_once(P) */
     uint64_t c37;
     const uint64_t w8 = add_carry(w7, a0hi7, 0, &c37);
     uint64_t c38;
-    const uint64_t a0lohi7 = add_carry(a0lohi4, a1hi6, c37, &c38);
+    const uint64_t a0lo28 = add_carry(a0lo25, a1hi6, c37, &c38);
     uint64_t c39;
-    const uint64_t a0lohi8 = add_carry(a0lohi5, a2hi4, c38, &c39);
+    const uint64_t a0lo29 = add_carry(a0lo26, a2hi4, c38, &c39);
     uint64_t c40;
-    const uint64_t a0lohi9 = add_carry(a0lohi6, a3hi2, c39, &c40);
+    const uint64_t a0lo30 = add_carry(a0lo27, a3hi2, c39, &c40);
     uint64_t c41;
     const uint64_t w9 = sub_borrow(w8, UINT64_C(0xffffffffffffffff), 0, &c41);
     uint64_t c42;
-    const uint64_t a0lohi10 = sub_borrow(a0lohi7, UINT64_C(0xffffffff), c41, &c42);
+    const uint64_t a0lo31 = sub_borrow(a0lo28, UINT64_C(0xffffffff), c41, &c42);
     uint64_t c43;
-    const uint64_t a0lohi11 = sub_borrow(a0lohi8, 0, c42, &c43);
+    const uint64_t a0lo32 = sub_borrow(a0lo29, 0, c42, &c43);
     uint64_t c44;
-    const uint64_t a0lohi12 = sub_borrow(a0lohi9, UINT64_C(0xffffffff00000001), c43, &c44);
+    const uint64_t a0lo33 = sub_borrow(a0lo30, UINT64_C(0xffffffff00000001), c43, &c44);
     uint64_t c45;
     (void)sub_borrow(c40, 0, c44, &c45);
     const uint64_t w10 = select_word(c45, w8, w9);
-    const uint64_t w11 = select_word(c45, a0lohi7, a0lohi10);
-    const uint64_t w12 = select_word(c45, a0lohi8, a0lohi11);
-    const uint64_t w13 = select_word(c45, a0lohi9, a0lohi12);
+    const uint64_t w11 = select_word(c45, a0lo28, a0lo31);
+    const uint64_t w12 = select_word(c45, a0lo29, a0lo32);
+    const uint64_t w13 = select_word(c45, a0lo30, a0lo33);
     out[0] = w10;
     out[1] = w11;
     out[2] = w12;
@@ -920,10 +952,12 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a1 = a[1];
     const uint64_t a2 = a[2];
     const uint64_t a3 = a[3];
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0_2 = a0 << 32;
     const uint64_t a0high = a0 >> 32;
+    /* return q * TOP */
     const u128 t1 = (u128)a0 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c1;
     const uint64_t a1_2 = add_carry(a1, a0_2, 0, &c1);
     uint64_t c2;
@@ -933,7 +967,9 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0hi = (uint64_t)(t1 >> 64) + 0 + c3;
     const uint64_t a1_3 = a1_2 << 32;
     const uint64_t a1high = a1_2 >> 32;
+    /* return q * TOP */
     const u128 t2 = (u128)a1_2 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c4;
     const uint64_t a2_3 = add_carry(a2_2, a1_3, 0, &c4);
     uint64_t c5;
@@ -943,7 +979,9 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a1hi = (uint64_t)(t2 >> 64) + 0 + c6;
     const uint64_t a2_4 = a2_3 << 32;
     const uint64_t a2high = a2_3 >> 32;
+    /* return q * TOP */
     const u128 t3 = (u128)a2_3 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c7;
     const uint64_t a3_4 = add_carry(a3_3, a2_4, 0, &c7);
     uint64_t c8;
@@ -953,7 +991,9 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a2hi = (uint64_t)(t3 >> 64) + 0 + c9;
     const uint64_t a3_5 = a3_4 << 32;
     const uint64_t a3high = a3_4 >> 32;
+    /* return q * TOP */
     const u128 t4 = (u128)a3_4 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c10;
     const uint64_t a0hi4 = add_carry(a0hi3, a3_5, 0, &c10);
     uint64_t c11;
@@ -975,10 +1015,12 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a1 = a[1];
     const uint64_t a2 = a[2];
     const uint64_t a3 = a[3];
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0_2 = a0 << 32;
     const uint64_t a0high = a0 >> 32;
+    /* return q * TOP */
     const u128 t1 = (u128)a0 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c1;
     const uint64_t a1_2 = add_carry(a1, a0_2, 0, &c1);
     uint64_t c2;
@@ -988,7 +1030,9 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a0hi = (uint64_t)(t1 >> 64) + 0 + c3;
     const uint64_t a1_3 = a1_2 << 32;
     const uint64_t a1high = a1_2 >> 32;
+    /* return q * TOP */
     const u128 t2 = (u128)a1_2 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c4;
     const uint64_t a2_3 = add_carry(a2_2, a1_3, 0, &c4);
     uint64_t c5;
@@ -998,7 +1042,9 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a1hi = (uint64_t)(t2 >> 64) + 0 + c6;
     const uint64_t a2_4 = a2_3 << 32;
     const uint64_t a2high = a2_3 >> 32;
+    /* return q * TOP */
     const u128 t3 = (u128)a2_3 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c7;
     const uint64_t a3_4 = add_carry(a3_3, a2_4, 0, &c7);
     uint64_t c8;
@@ -1008,7 +1054,9 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a2hi = (uint64_t)(t3 >> 64) + 0 + c9;
     const uint64_t a3_5 = a3_4 << 32;
     const uint64_t a3high = a3_4 >> 32;
+    /* return q * TOP */
     const u128 t4 = (u128)a3_4 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c10;
     const uint64_t a0hi4 = add_carry(a0hi3, a3_5, 0, &c10);
     uint64_t c11;
@@ -1125,70 +1173,78 @@ uint64_t p256_from_bytes(uint64_t out[4], const uint8_t s[32])
     uint64_t c29;
     const uint64_t hi18 = add_carry(hi14, (uint64_t)(t15 >> 64), c28, &c29);
     const uint64_t hi19 = hi15 + 0 + c29;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t lo14 = lo << 32;
     const uint64_t lohigh = lo >> 32;
-    const u128 t17 = (u128)lo * UINT64_C(0xffffffff00000001);
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t17 = (((u128)lo << 64) | lo) - ((u128)lo << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c30;
     const uint64_t lo15 = add_carry(lo5, lo14, 0, &c30);
     uint64_t c31;
     const uint64_t lo16 = add_carry(lo10, lohigh, c30, &c31);
     uint64_t c32;
     const uint64_t lo17 = add_carry(lo13, (uint64_t)t17, c31, &c32);
-    const uint64_t lohi = (uint64_t)(t17 >> 64) + 0 + c32;
-    const uint64_t lo18 = lo15 << 32;
+    const uint64_t lo18 = (uint64_t)(t17 >> 64) + 0 + c32;
+    const uint64_t lo19 = lo15 << 32;
     const uint64_t lohigh2 = lo15 >> 32;
-    const u128 t18 = (u128)lo15 * UINT64_C(0xffffffff00000001);
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t18 = (((u128)lo15 << 64) | lo15) - ((u128)lo15 << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c33;
-    const uint64_t lo19 = add_carry(lo16, lo18, 0, &c33);
+    const uint64_t lo20 = add_carry(lo16, lo19, 0, &c33);
     uint64_t c34;
-    const uint64_t lo20 = add_carry(lo17, lohigh2, c33, &c34);
+    const uint64_t lo21 = add_carry(lo17, lohigh2, c33, &c34);
     uint64_t c35;
-    const uint64_t lohi2 = add_carry(lohi, (uint64_t)t18, c34, &c35);
-    const uint64_t lohi3 = (uint64_t)(t18 >> 64) + 0 + c35;
-    const uint64_t lo21 = lo19 << 32;
-    const uint64_t lohigh3 = lo19 >> 32;
-    const u128 t19 = (u128)lo19 * UINT64_C(0xffffffff00000001);
+    const uint64_t lo22 = add_carry(lo18, (uint64_t)t18, c34, &c35);
+    const uint64_t lo23 = (uint64_t)(t18 >> 64) + 0 + c35;
+    const uint64_t lo24 = lo20 << 32;
+    const uint64_t lohigh3 = lo20 >> 32;
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t19 = (((u128)lo20 << 64) | lo20) - ((u128)lo20 << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c36;
-    const uint64_t lo22 = add_carry(lo20, lo21, 0, &c36);
+    const uint64_t lo25 = add_carry(lo21, lo24, 0, &c36);
     uint64_t c37;
-    const uint64_t lohi4 = add_carry(lohi2, lohigh3, c36, &c37);
+    const uint64_t lo26 = add_carry(lo22, lohigh3, c36, &c37);
     uint64_t c38;
-    const uint64_t lohi5 = add_carry(lohi3, (uint64_t)t19, c37, &c38);
-    const uint64_t lohi6 = (uint64_t)(t19 >> 64) + 0 + c38;
-    const uint64_t lo23 = lo22 << 32;
-    const uint64_t lohigh4 = lo22 >> 32;
-    const u128 t20 = (u128)lo22 * UINT64_C(0xffffffff00000001);
+    const uint64_t lo27 = add_carry(lo23, (uint64_t)t19, c37, &c38);
+    const uint64_t lo28 = (uint64_t)(t19 >> 64) + 0 + c38;
+    const uint64_t lo29 = lo25 << 32;
+    const uint64_t lohigh4 = lo25 >> 32;
+    /* return keep((q << 64) + q - (q << 32)) */
+    const u128 t20 = (((u128)lo25 << 64) | lo25) - ((u128)lo25 << 32);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c39;
-    const uint64_t lohi7 = add_carry(lohi4, lo23, 0, &c39);
+    const uint64_t lo30 = add_carry(lo26, lo29, 0, &c39);
     uint64_t c40;
-    const uint64_t lohi8 = add_carry(lohi5, lohigh4, c39, &c40);
+    const uint64_t lo31 = add_carry(lo27, lohigh4, c39, &c40);
     uint64_t c41;
-    const uint64_t lohi9 = add_carry(lohi6, (uint64_t)t20, c40, &c41);
-    const uint64_t lohi10 = (uint64_t)(t20 >> 64) + 0 + c41;
+    const uint64_t lo32 = add_carry(lo28, (uint64_t)t20, c40, &c41);
+    const uint64_t lo33 = (uint64_t)(t20 >> 64) + 0 + c41;
     /* return (low + high).reduce_once(P) */
     uint64_t c42;
-    const uint64_t lohi11 = add_carry(lohi7, hi16, 0, &c42);
+    const uint64_t lo34 = add_carry(lo30, hi16, 0, &c42);
     uint64_t c43;
-    const uint64_t lohi12 = add_carry(lohi8, hi17, c42, &c43);
+    const uint64_t lo35 = add_carry(lo31, hi17, c42, &c43);
     uint64_t c44;
-    const uint64_t lohi13 = add_carry(lohi9, hi18, c43, &c44);
+    const uint64_t lo36 = add_carry(lo32, hi18, c43, &c44);
     uint64_t c45;
-    const uint64_t lohi14 = add_carry(lohi10, hi19, c44, &c45);
+    const uint64_t lo37 = add_carry(lo33, hi19, c44, &c45);
     uint64_t c46;
-    const uint64_t lohi15 = sub_borrow(lohi11, UINT64_C(0xffffffffffffffff), 0, &c46);
+    const uint64_t lo38 = sub_borrow(lo34, UINT64_C(0xffffffffffffffff), 0, &c46);
     uint64_t c47;
-    const uint64_t lohi16 = sub_borrow(lohi12, UINT64_C(0xffffffff), c46, &c47);
+    const uint64_t lo39 = sub_borrow(lo35, UINT64_C(0xffffffff), c46, &c47);
     uint64_t c48;
-    const uint64_t lohi17 = sub_borrow(lohi13, 0, c47, &c48);
+    const uint64_t lo40 = sub_borrow(lo36, 0, c47, &c48);
     uint64_t c49;
-    const uint64_t lohi18 = sub_borrow(lohi14, UINT64_C(0xffffffff00000001), c48, &c49);
+    const uint64_t lo41 = sub_borrow(lo37, UINT64_C(0xffffffff00000001), c48, &c49);
     uint64_t c50;
     (void)sub_borrow(c45, 0, c49, &c50);
-    const uint64_t w5 = select_word(c50, lohi11, lohi15);
-    const uint64_t w6 = select_word(c50, lohi12, lohi16);
-    const uint64_t w7 = select_word(c50, lohi13, lohi17);
-    const uint64_t w8 = select_word(c50, lohi14, lohi18);
+    const uint64_t w5 = select_word(c50, lo34, lo38);
+    const uint64_t w6 = select_word(c50, lo35, lo39);
+    const uint64_t w7 = select_word(c50, lo36, lo40);
+    const uint64_t w8 = select_word(c50, lo37, lo41);
     /* return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
     const uint64_t w9 = 1 - c5;
     out[0] = w5;
@@ -1656,74 +1712,86 @@ void p256_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[4])
     uint64_t c24;
     const uint64_t a2b3hi4 = add_carry(a2b3hi3, h15, c23, &c24);
     const uint64_t a3b3hi2 = a3b3hi + 0 + c24;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0b0lo2 = a0b0lo << 32;
     const uint64_t a0b0lohigh = a0b0lo >> 32;
-    uint64_t h17;
-    const uint64_t a0b0lolo = multiply(a0b0lo, UINT64_C(0xffffffff00000001), &h17);
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c25;
-    const uint64_t a0b1lo4 = add_carry(a0b1lo3, a0b0lo2, 0, &c25);
+    const uint64_t a0b0lo3 = sub_borrow(a0b0lo, a0b0lo2, 0, &c25);
+    const uint64_t a0b0lo4 = a0b0lo - a0b0lohigh - c25;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c26;
-    const uint64_t a0b2lo6 = add_carry(a0b2lo5, a0b0lohigh, c25, &c26);
+    const uint64_t a0b1lo4 = add_carry(a0b1lo3, a0b0lo2, 0, &c26);
     uint64_t c27;
-    const uint64_t a0b3lo8 = add_carry(a0b3lo7, a0b0lolo, c26, &c27);
-    const uint64_t a0b0lohi = h17 + 0 + c27;
+    const uint64_t a0b2lo6 = add_carry(a0b2lo5, a0b0lohigh, c26, &c27);
+    uint64_t c28;
+    const uint64_t a0b3lo8 = add_carry(a0b3lo7, a0b0lo3, c27, &c28);
+    const uint64_t a0b0lo5 = a0b0lo4 + 0 + c28;
     const uint64_t a0b1lo5 = a0b1lo4 << 32;
     const uint64_t a0b1lohigh = a0b1lo4 >> 32;
-    uint64_t h18;
-    const uint64_t a0b1lolo = multiply(a0b1lo4, UINT64_C(0xffffffff00000001), &h18);
-    uint64_t c28;
-    const uint64_t a0b2lo7 = add_carry(a0b2lo6, a0b1lo5, 0, &c28);
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c29;
-    const uint64_t a0b3lo9 = add_carry(a0b3lo8, a0b1lohigh, c28, &c29);
+    const uint64_t a0b1lo6 = sub_borrow(a0b1lo4, a0b1lo5, 0, &c29);
+    const uint64_t a0b1lo7 = a0b1lo4 - a0b1lohigh - c29;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c30;
-    const uint64_t a0b0lohi2 = add_carry(a0b0lohi, a0b1lolo, c29, &c30);
-    const uint64_t a0b1lohi = h18 + 0 + c30;
+    const uint64_t a0b2lo7 = add_carry(a0b2lo6, a0b1lo5, 0, &c30);
+    uint64_t c31;
+    const uint64_t a0b3lo9 = add_carry(a0b3lo8, a0b1lohigh, c30, &c31);
+    uint64_t c32;
+    const uint64_t a0b0lo6 = add_carry(a0b0lo5, a0b1lo6, c31, &c32);
+    const uint64_t a0b1lo8 = a0b1lo7 + 0 + c32;
     const uint64_t a0b2lo8 = a0b2lo7 << 32;
     const uint64_t a0b2lohigh = a0b2lo7 >> 32;
-    uint64_t h19;
-    const uint64_t a0b2lolo = multiply(a0b2lo7, UINT64_C(0xffffffff00000001), &h19);
-    uint64_t c31;
-    const uint64_t a0b3lo10 = add_carry(a0b3lo9, a0b2lo8, 0, &c31);
-    uint64_t c32;
-    const uint64_t a0b0lohi3 = add_carry(a0b0lohi2, a0b2lohigh, c31, &c32);
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c33;
-    const uint64_t a0b1lohi2 = add_carry(a0b1lohi, a0b2lolo, c32, &c33);
-    const uint64_t a0b2lohi = h19 + 0 + c33;
+    const uint64_t a0b2lo9 = sub_borrow(a0b2lo7, a0b2lo8, 0, &c33);
+    const uint64_t a0b2lo10 = a0b2lo7 - a0b2lohigh - c33;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
+    uint64_t c34;
+    const uint64_t a0b3lo10 = add_carry(a0b3lo9, a0b2lo8, 0, &c34);
+    uint64_t c35;
+    const uint64_t a0b0lo7 = add_carry(a0b0lo6, a0b2lohigh, c34, &c35);
+    uint64_t c36;
+    const uint64_t a0b1lo9 = add_carry(a0b1lo8, a0b2lo9, c35, &c36);
+    const uint64_t a0b2lo11 = a0b2lo10 + 0 + c36;
     const uint64_t a0b3lo11 = a0b3lo10 << 32;
     const uint64_t a0b3lohigh = a0b3lo10 >> 32;
-    uint64_t h20;
-    const uint64_t a0b3lolo = multiply(a0b3lo10, UINT64_C(0xffffffff00000001), &h20);
-    uint64_t c34;
-    const uint64_t a0b0lohi4 = add_carry(a0b0lohi3, a0b3lo11, 0, &c34);
-    uint64_t c35;
-    const uint64_t a0b1lohi3 = add_carry(a0b1lohi2, a0b3lohigh, c34, &c35);
-    uint64_t c36;
-    const uint64_t a0b2lohi2 = add_carry(a0b2lohi, a0b3lolo, c35, &c36);
-    const uint64_t a0b3lohi = h20 + 0 + c36;
-    /* return (low + high).reduce_once(P) */
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c37;
-    const uint64_t a0b0lohi5 = add_carry(a0b0lohi4, a0b3hi7, 0, &c37);
+    const uint64_t a0b3lo12 = sub_borrow(a0b3lo10, a0b3lo11, 0, &c37);
+    const uint64_t a0b3lo13 = a0b3lo10 - a0b3lohigh - c37;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c38;
-    const uint64_t a0b1lohi4 = add_carry(a0b1lohi3, a1b3hi6, c37, &c38);
+    const uint64_t a0b0lo8 = add_carry(a0b0lo7, a0b3lo11, 0, &c38);
     uint64_t c39;
-    const uint64_t a0b2lohi3 = add_carry(a0b2lohi2, a2b3hi4, c38, &c39);
+    const uint64_t a0b1lo10 = add_carry(a0b1lo9, a0b3lohigh, c38, &c39);
     uint64_t c40;
-    const uint64_t a0b3lohi2 = add_carry(a0b3lohi, a3b3hi2, c39, &c40);
+    const uint64_t a0b2lo12 = add_carry(a0b2lo11, a0b3lo12, c39, &c40);
+    const uint64_t a0b3lo14 = a0b3lo13 + 0 + c40;
+    /* return (low + high).reduce_once(P) */
     uint64_t c41;
-    const uint64_t a0b0lohi6 = sub_borrow(a0b0lohi5, UINT64_C(0xffffffffffffffff), 0, &c41);
+    const uint64_t a0b0lo9 = add_carry(a0b0lo8, a0b3hi7, 0, &c41);
     uint64_t c42;
-    const uint64_t a0b1lohi5 = sub_borrow(a0b1lohi4, UINT64_C(0xffffffff), c41, &c42);
+    const uint64_t a0b1lo11 = add_carry(a0b1lo10, a1b3hi6, c41, &c42);
     uint64_t c43;
-    const uint64_t a0b2lohi4 = sub_borrow(a0b2lohi3, 0, c42, &c43);
+    const uint64_t a0b2lo13 = add_carry(a0b2lo12, a2b3hi4, c42, &c43);
     uint64_t c44;
-    const uint64_t a0b3lohi3 = sub_borrow(a0b3lohi2, UINT64_C(0xffffffff00000001), c43, &c44);
+    const uint64_t a0b3lo15 = add_carry(a0b3lo14, a3b3hi2, c43, &c44);
     uint64_t c45;
-    (void)sub_borrow(c40, 0, c44, &c45);
-    const uint64_t w1 = select_word(c45, a0b0lohi5, a0b0lohi6);
-    const uint64_t w2 = select_word(c45, a0b1lohi4, a0b1lohi5);
-    const uint64_t w3 = select_word(c45, a0b2lohi3, a0b2lohi4);
-    const uint64_t w4 = select_word(c45, a0b3lohi2, a0b3lohi3);
+    const uint64_t a0b0lo10 = sub_borrow(a0b0lo9, UINT64_C(0xffffffffffffffff), 0, &c45);
+    uint64_t c46;
+    const uint64_t a0b1lo12 = sub_borrow(a0b1lo11, UINT64_C(0xffffffff), c45, &c46);
+    uint64_t c47;
+    const uint64_t a0b2lo14 = sub_borrow(a0b2lo13, 0, c46, &c47);
+    uint64_t c48;
+    const uint64_t a0b3lo16 = sub_borrow(a0b3lo15, UINT64_C(0xffffffff00000001), c47, &c48);
+    uint64_t c49;
+    (void)sub_borrow(c44, 0, c48, &c49);
+    const uint64_t w1 = select_word(c49, a0b0lo9, a0b0lo10);
+    const uint64_t w2 = select_word(c49, a0b1lo11, a0b1lo12);
+    const uint64_t w3 = select_word(c49, a0b2lo13, a0b2lo14);
+    const uint64_t w4 = select_word(c49, a0b3lo15, a0b3lo16);
     out[0] = w1;
     out[1] = w2;
     out[2] = w3;
@@ -1798,74 +1866,86 @@ void p256_sqr(uint64_t out[4], const uint64_t a[4])
     uint64_t c18;
     const uint64_t a2a3hi3 = add_carry(a2a3hi2, a3a3lo, c17, &c18);
     const uint64_t a3a3hi = c12 + h10 + c18;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0a0lo2 = a0a0lo << 32;
     const uint64_t a0a0lohigh = a0a0lo >> 32;
-    uint64_t h11;
-    const uint64_t a0a0lolo = multiply(a0a0lo, UINT64_C(0xffffffff00000001), &h11);
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c19;
-    const uint64_t a0a1lo4 = add_carry(a0a1lo3, a0a0lo2, 0, &c19);
+    const uint64_t a0a0lo3 = sub_borrow(a0a0lo, a0a0lo2, 0, &c19);
+    const uint64_t a0a0lo4 = a0a0lo - a0a0lohigh - c19;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c20;
-    const uint64_t a0a2lo5 = add_carry(a0a2lo4, a0a0lohigh, c19, &c20);
+    const uint64_t a0a1lo4 = add_carry(a0a1lo3, a0a0lo2, 0, &c20);
     uint64_t c21;
-    const uint64_t a1a2lo6 = add_carry(a1a2lo5, a0a0lolo, c20, &c21);
-    const uint64_t a0a0lohi = h11 + 0 + c21;
+    const uint64_t a0a2lo5 = add_carry(a0a2lo4, a0a0lohigh, c20, &c21);
+    uint64_t c22;
+    const uint64_t a1a2lo6 = add_carry(a1a2lo5, a0a0lo3, c21, &c22);
+    const uint64_t a0a0lo5 = a0a0lo4 + 0 + c22;
     const uint64_t a0a1lo5 = a0a1lo4 << 32;
     const uint64_t a0a1lohigh = a0a1lo4 >> 32;
-    uint64_t h12;
-    const uint64_t a0a1lolo = multiply(a0a1lo4, UINT64_C(0xffffffff00000001), &h12);
-    uint64_t c22;
-    const uint64_t a0a2lo6 = add_carry(a0a2lo5, a0a1lo5, 0, &c22);
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c23;
-    const uint64_t a1a2lo7 = add_carry(a1a2lo6, a0a1lohigh, c22, &c23);
+    const uint64_t a0a1lo6 = sub_borrow(a0a1lo4, a0a1lo5, 0, &c23);
+    const uint64_t a0a1lo7 = a0a1lo4 - a0a1lohigh - c23;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c24;
-    const uint64_t a0a0lohi2 = add_carry(a0a0lohi, a0a1lolo, c23, &c24);
-    const uint64_t a0a1lohi = h12 + 0 + c24;
+    const uint64_t a0a2lo6 = add_carry(a0a2lo5, a0a1lo5, 0, &c24);
+    uint64_t c25;
+    const uint64_t a1a2lo7 = add_carry(a1a2lo6, a0a1lohigh, c24, &c25);
+    uint64_t c26;
+    const uint64_t a0a0lo6 = add_carry(a0a0lo5, a0a1lo6, c25, &c26);
+    const uint64_t a0a1lo8 = a0a1lo7 + 0 + c26;
     const uint64_t a0a2lo7 = a0a2lo6 << 32;
     const uint64_t a0a2lohigh = a0a2lo6 >> 32;
-    uint64_t h13;
-    const uint64_t a0a2lolo = multiply(a0a2lo6, UINT64_C(0xffffffff00000001), &h13);
-    uint64_t c25;
-    const uint64_t a1a2lo8 = add_carry(a1a2lo7, a0a2lo7, 0, &c25);
-    uint64_t c26;
-    const uint64_t a0a0lohi3 = add_carry(a0a0lohi2, a0a2lohigh, c25, &c26);
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c27;
-    const uint64_t a0a1lohi2 = add_carry(a0a1lohi, a0a2lolo, c26, &c27);
-    const uint64_t a0a2lohi = h13 + 0 + c27;
+    const uint64_t a0a2lo8 = sub_borrow(a0a2lo6, a0a2lo7, 0, &c27);
+    const uint64_t a0a2lo9 = a0a2lo6 - a0a2lohigh - c27;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
+    uint64_t c28;
+    const uint64_t a1a2lo8 = add_carry(a1a2lo7, a0a2lo7, 0, &c28);
+    uint64_t c29;
+    const uint64_t a0a0lo7 = add_carry(a0a0lo6, a0a2lohigh, c28, &c29);
+    uint64_t c30;
+    const uint64_t a0a1lo9 = add_carry(a0a1lo8, a0a2lo8, c29, &c30);
+    const uint64_t a0a2lo10 = a0a2lo9 + 0 + c30;
     const uint64_t a1a2lo9 = a1a2lo8 << 32;
     const uint64_t a1a2lohigh = a1a2lo8 >> 32;
-    uint64_t h14;
-    const uint64_t a1a2lolo = multiply(a1a2lo8, UINT64_C(0xffffffff00000001), &h14);
-    uint64_t c28;
-    const uint64_t a0a0lohi4 = add_carry(a0a0lohi3, a1a2lo9, 0, &c28);
-    uint64_t c29;
-    const uint64_t a0a1lohi3 = add_carry(a0a1lohi2, a1a2lohigh, c28, &c29);
-    uint64_t c30;
-    const uint64_t a0a2lohi2 = add_carry(a0a2lohi, a1a2lolo, c29, &c30);
-    const uint64_t a1a2lohi = h14 + 0 + c30;
-    /* return (low + high).reduce_once(P) */
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c31;
-    const uint64_t a0a0lohi5 = add_carry(a0a0lohi4, a1a2hi4, 0, &c31);
+    const uint64_t a1a2lo10 = sub_borrow(a1a2lo8, a1a2lo9, 0, &c31);
+    const uint64_t a1a2lo11 = a1a2lo8 - a1a2lohigh - c31;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c32;
-    const uint64_t a0a1lohi4 = add_carry(a0a1lohi3, a1a3hi4, c31, &c32);
+    const uint64_t a0a0lo8 = add_carry(a0a0lo7, a1a2lo9, 0, &c32);
     uint64_t c33;
-    const uint64_t a0a2lohi3 = add_carry(a0a2lohi2, a2a3hi3, c32, &c33);
+    const uint64_t a0a1lo10 = add_carry(a0a1lo9, a1a2lohigh, c32, &c33);
     uint64_t c34;
-    const uint64_t a1a2lohi2 = add_carry(a1a2lohi, a3a3hi, c33, &c34);
+    const uint64_t a0a2lo11 = add_carry(a0a2lo10, a1a2lo10, c33, &c34);
+    const uint64_t a1a2lo12 = a1a2lo11 + 0 + c34;
+    /* return (low + high).reduce_once(P) */
     uint64_t c35;
-    const uint64_t a0a0lohi6 = sub_borrow(a0a0lohi5, UINT64_C(0xffffffffffffffff), 0, &c35);
+    const uint64_t a0a0lo9 = add_carry(a0a0lo8, a1a2hi4, 0, &c35);
     uint64_t c36;
-    const uint64_t a0a1lohi5 = sub_borrow(a0a1lohi4, UINT64_C(0xffffffff), c35, &c36);
+    const uint64_t a0a1lo11 = add_carry(a0a1lo10, a1a3hi4, c35, &c36);
     uint64_t c37;
-    const uint64_t a0a2lohi4 = sub_borrow(a0a2lohi3, 0, c36, &c37);
+    const uint64_t a0a2lo12 = add_carry(a0a2lo11, a2a3hi3, c36, &c37);
     uint64_t c38;
-    const uint64_t a1a2lohi3 = sub_borrow(a1a2lohi2, UINT64_C(0xffffffff00000001), c37, &c38);
+    const uint64_t a1a2lo13 = add_carry(a1a2lo12, a3a3hi, c37, &c38);
     uint64_t c39;
-    (void)sub_borrow(c34, 0, c38, &c39);
-    const uint64_t w1 = select_word(c39, a0a0lohi5, a0a0lohi6);
-    const uint64_t w2 = select_word(c39, a0a1lohi4, a0a1lohi5);
-    const uint64_t w3 = select_word(c39, a0a2lohi3, a0a2lohi4);
-    const uint64_t w4 = select_word(c39, a1a2lohi2, a1a2lohi3);
+    const uint64_t a0a0lo10 = sub_borrow(a0a0lo9, UINT64_C(0xffffffffffffffff), 0, &c39);
+    uint64_t c40;
+    const uint64_t a0a1lo12 = sub_borrow(a0a1lo11, UINT64_C(0xffffffff), c39, &c40);
+    uint64_t c41;
+    const uint64_t a0a2lo13 = sub_borrow(a0a2lo12, 0, c40, &c41);
+    uint64_t c42;
+    const uint64_t a1a2lo14 = sub_borrow(a1a2lo13, UINT64_C(0xffffffff00000001), c41, &c42);
+    uint64_t c43;
+    (void)sub_borrow(c38, 0, c42, &c43);
+    const uint64_t w1 = select_word(c43, a0a0lo9, a0a0lo10);
+    const uint64_t w2 = select_word(c43, a0a1lo11, a0a1lo12);
+    const uint64_t w3 = select_word(c43, a0a2lo12, a0a2lo13);
+    const uint64_t w4 = select_word(c43, a1a2lo13, a1a2lo14);
     out[0] = w1;
     out[1] = w2;
     out[2] = w3;
@@ -1952,11 +2032,13 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             uint64_t c18;
             const uint64_t s2s3hi3 = add_carry(s2s3hi2, s3s3lo, c17, &c18);
             const uint64_t s3s3hi = c12 + h10 + c18;
-            /* low = rest + ((q << 32) + (q * TOP << 128)) */
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             const uint64_t s0s0lo2 = s0s0lo << 32;
             const uint64_t s0s0lohigh = s0s0lo >> 32;
+            /* return q * TOP */
             uint64_t h11;
             const uint64_t s0s0lolo = multiply(s0s0lo, UINT64_C(0xffffffff00000001), &h11);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c19;
             const uint64_t s0s1lo4 = add_carry(s0s1lo3, s0s0lo2, 0, &c19);
             uint64_t c20;
@@ -1966,8 +2048,10 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t s0s0lohi = h11 + 0 + c21;
             const uint64_t s0s1lo5 = s0s1lo4 << 32;
             const uint64_t s0s1lohigh = s0s1lo4 >> 32;
+            /* return q * TOP */
             uint64_t h12;
             const uint64_t s0s1lolo = multiply(s0s1lo4, UINT64_C(0xffffffff00000001), &h12);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c22;
             const uint64_t s0s2lo6 = add_carry(s0s2lo5, s0s1lo5, 0, &c22);
             uint64_t c23;
@@ -1977,8 +2061,10 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t s0s1lohi = h12 + 0 + c24;
             const uint64_t s0s2lo7 = s0s2lo6 << 32;
             const uint64_t s0s2lohigh = s0s2lo6 >> 32;
+            /* return q * TOP */
             uint64_t h13;
             const uint64_t s0s2lolo = multiply(s0s2lo6, UINT64_C(0xffffffff00000001), &h13);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c25;
             const uint64_t s1s2lo8 = add_carry(s1s2lo7, s0s2lo7, 0, &c25);
             uint64_t c26;
@@ -1988,8 +2074,10 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t s0s2lohi = h13 + 0 + c27;
             const uint64_t s1s2lo9 = s1s2lo8 << 32;
             const uint64_t s1s2lohigh = s1s2lo8 >> 32;
+            /* return q * TOP */
             uint64_t h14;
             const uint64_t s1s2lolo = multiply(s1s2lo8, UINT64_C(0xffffffff00000001), &h14);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c28;
             const uint64_t s0s0lohi4 = add_carry(s0s0lohi3, s1s2lo9, 0, &c28);
             uint64_t c29;
@@ -2327,78 +2415,90 @@ void p256_to_mont(uint64_t out[4], const uint64_t a[4])
     uint64_t c24;
     const uint64_t a2hi4 = add_carry(a2hi3, h15, c23, &c24);
     const uint64_t a3hi2 = a3hi + 0 + c24;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t w5 = w1 << 32;
     const uint64_t w6 = w1 >> 32;
-    uint64_t h17;
-    const uint64_t w7 = multiply(w1, UINT64_C(0xffffffff00000001), &h17);
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c25;
-    const uint64_t a0lo16 = add_carry(a0lo7, w5, 0, &c25);
+    const uint64_t w7 = sub_borrow(w1, w5, 0, &c25);
+    const uint64_t w8 = w1 - w6 - c25;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c26;
-    const uint64_t a0lo17 = add_carry(a0lo12, w6, c25, &c26);
+    const uint64_t a0lo16 = add_carry(a0lo7, w5, 0, &c26);
     uint64_t c27;
-    const uint64_t a0lo18 = add_carry(a0lo15, w7, c26, &c27);
-    const uint64_t w8 = h17 + 0 + c27;
+    const uint64_t a0lo17 = add_carry(a0lo12, w6, c26, &c27);
+    uint64_t c28;
+    const uint64_t a0lo18 = add_carry(a0lo15, w7, c27, &c28);
+    const uint64_t w9 = w8 + 0 + c28;
     const uint64_t a0lo19 = a0lo16 << 32;
     const uint64_t a0lohigh = a0lo16 >> 32;
-    uint64_t h18;
-    const uint64_t a0lolo = multiply(a0lo16, UINT64_C(0xffffffff00000001), &h18);
-    uint64_t c28;
-    const uint64_t a0lo20 = add_carry(a0lo17, a0lo19, 0, &c28);
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c29;
-    const uint64_t a0lo21 = add_carry(a0lo18, a0lohigh, c28, &c29);
+    const uint64_t a0lo20 = sub_borrow(a0lo16, a0lo19, 0, &c29);
+    const uint64_t a0lo21 = a0lo16 - a0lohigh - c29;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c30;
-    const uint64_t w9 = add_carry(w8, a0lolo, c29, &c30);
-    const uint64_t a0lohi = h18 + 0 + c30;
-    const uint64_t a0lo22 = a0lo20 << 32;
-    const uint64_t a0lohigh2 = a0lo20 >> 32;
-    uint64_t h19;
-    const uint64_t a0lolo2 = multiply(a0lo20, UINT64_C(0xffffffff00000001), &h19);
+    const uint64_t a0lo22 = add_carry(a0lo17, a0lo19, 0, &c30);
     uint64_t c31;
-    const uint64_t a0lo23 = add_carry(a0lo21, a0lo22, 0, &c31);
+    const uint64_t a0lo23 = add_carry(a0lo18, a0lohigh, c30, &c31);
     uint64_t c32;
-    const uint64_t w10 = add_carry(w9, a0lohigh2, c31, &c32);
+    const uint64_t w10 = add_carry(w9, a0lo20, c31, &c32);
+    const uint64_t a0lo24 = a0lo21 + 0 + c32;
+    const uint64_t a0lo25 = a0lo22 << 32;
+    const uint64_t a0lohigh2 = a0lo22 >> 32;
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c33;
-    const uint64_t a0lohi2 = add_carry(a0lohi, a0lolo2, c32, &c33);
-    const uint64_t a0lohi3 = h19 + 0 + c33;
-    const uint64_t a0lo24 = a0lo23 << 32;
-    const uint64_t a0lohigh3 = a0lo23 >> 32;
-    uint64_t h20;
-    const uint64_t a0lolo3 = multiply(a0lo23, UINT64_C(0xffffffff00000001), &h20);
+    const uint64_t a0lo26 = sub_borrow(a0lo22, a0lo25, 0, &c33);
+    const uint64_t a0lo27 = a0lo22 - a0lohigh2 - c33;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c34;
-    const uint64_t w11 = add_carry(w10, a0lo24, 0, &c34);
+    const uint64_t a0lo28 = add_carry(a0lo23, a0lo25, 0, &c34);
     uint64_t c35;
-    const uint64_t a0lohi4 = add_carry(a0lohi2, a0lohigh3, c34, &c35);
+    const uint64_t w11 = add_carry(w10, a0lohigh2, c34, &c35);
     uint64_t c36;
-    const uint64_t a0lohi5 = add_carry(a0lohi3, a0lolo3, c35, &c36);
-    const uint64_t a0lohi6 = h20 + 0 + c36;
-    /* return (low + high).reduce_once(P) */
+    const uint64_t a0lo29 = add_carry(a0lo24, a0lo26, c35, &c36);
+    const uint64_t a0lo30 = a0lo27 + 0 + c36;
+    const uint64_t a0lo31 = a0lo28 << 32;
+    const uint64_t a0lohigh3 = a0lo28 >> 32;
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c37;
-    const uint64_t w12 = add_carry(w11, a0hi7, 0, &c37);
+    const uint64_t a0lo32 = sub_borrow(a0lo28, a0lo31, 0, &c37);
+    const uint64_t a0lo33 = a0lo28 - a0lohigh3 - c37;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c38;
-    const uint64_t a0lohi7 = add_carry(a0lohi4, a1hi6, c37, &c38);
+    const uint64_t w12 = add_carry(w11, a0lo31, 0, &c38);
     uint64_t c39;
-    const uint64_t a0lohi8 = add_carry(a0lohi5, a2hi4, c38, &c39);
+    const uint64_t a0lo34 = add_carry(a0lo29, a0lohigh3, c38, &c39);
     uint64_t c40;
-    const uint64_t a0lohi9 = add_carry(a0lohi6, a3hi2, c39, &c40);
+    const uint64_t a0lo35 = add_carry(a0lo30, a0lo32, c39, &c40);
+    const uint64_t a0lo36 = a0lo33 + 0 + c40;
+    /* return (low + high).reduce_once(P) */
     uint64_t c41;
-    const uint64_t w13 = sub_borrow(w12, UINT64_C(0xffffffffffffffff), 0, &c41);
+    const uint64_t w13 = add_carry(w12, a0hi7, 0, &c41);
     uint64_t c42;
-    const uint64_t a0lohi10 = sub_borrow(a0lohi7, UINT64_C(0xffffffff), c41, &c42);
+    const uint64_t a0lo37 = add_carry(a0lo34, a1hi6, c41, &c42);
     uint64_t c43;
-    const uint64_t a0lohi11 = sub_borrow(a0lohi8, 0, c42, &c43);
+    const uint64_t a0lo38 = add_carry(a0lo35, a2hi4, c42, &c43);
     uint64_t c44;
-    const uint64_t a0lohi12 = sub_borrow(a0lohi9, UINT64_C(0xffffffff00000001), c43, &c44);
+    const uint64_t a0lo39 = add_carry(a0lo36, a3hi2, c43, &c44);
     uint64_t c45;
-    (void)sub_borrow(c40, 0, c44, &c45);
-    const uint64_t w14 = select_word(c45, w12, w13);
-    const uint64_t w15 = select_word(c45, a0lohi7, a0lohi10);
-    const uint64_t w16 = select_word(c45, a0lohi8, a0lohi11);
-    const uint64_t w17 = select_word(c45, a0lohi9, a0lohi12);
-    out[0] = w14;
-    out[1] = w15;
-    out[2] = w16;
-    out[3] = w17;
+    const uint64_t w14 = sub_borrow(w13, UINT64_C(0xffffffffffffffff), 0, &c45);
+    uint64_t c46;
+    const uint64_t a0lo40 = sub_borrow(a0lo37, UINT64_C(0xffffffff), c45, &c46);
+    uint64_t c47;
+    const uint64_t a0lo41 = sub_borrow(a0lo38, 0, c46, &c47);
+    uint64_t c48;
+    const uint64_t a0lo42 = sub_borrow(a0lo39, UINT64_C(0xffffffff00000001), c47, &c48);
+    uint64_t c49;
+    (void)sub_borrow(c44, 0, c48, &c49);
+    const uint64_t w15 = select_word(c49, w13, w14);
+    const uint64_t w16 = select_word(c49, a0lo37, a0lo40);
+    const uint64_t w17 = select_word(c49, a0lo38, a0lo41);
+    const uint64_t w18 = select_word(c49, a0lo39, a0lo42);
+    out[0] = w15;
+    out[1] = w16;
+    out[2] = w17;
+    out[3] = w18;
 }
 
 /* out = a, out of Montgomery form  (modulo p) */
@@ -2409,11 +2509,13 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a1 = a[1];
     const uint64_t a2 = a[2];
     const uint64_t a3 = a[3];
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0_2 = a0 << 32;
     const uint64_t a0high = a0 >> 32;
+    /* return q * TOP */
     uint64_t h1;
     const uint64_t a0lo = multiply(a0, UINT64_C(0xffffffff00000001), &h1);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c1;
     const uint64_t a1_2 = add_carry(a1, a0_2, 0, &c1);
     uint64_t c2;
@@ -2423,8 +2525,10 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0hi = h1 + 0 + c3;
     const uint64_t a1_3 = a1_2 << 32;
     const uint64_t a1high = a1_2 >> 32;
+    /* return q * TOP */
     uint64_t h2;
     const uint64_t a1lo = multiply(a1_2, UINT64_C(0xffffffff00000001), &h2);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c4;
     const uint64_t a2_3 = add_carry(a2_2, a1_3, 0, &c4);
     uint64_t c5;
@@ -2434,8 +2538,10 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a1hi = h2 + 0 + c6;
     const uint64_t a2_4 = a2_3 << 32;
     const uint64_t a2high = a2_3 >> 32;
+    /* return q * TOP */
     uint64_t h3;
     const uint64_t a2lo = multiply(a2_3, UINT64_C(0xffffffff00000001), &h3);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c7;
     const uint64_t a3_4 = add_carry(a3_3, a2_4, 0, &c7);
     uint64_t c8;
@@ -2445,8 +2551,10 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a2hi = h3 + 0 + c9;
     const uint64_t a3_5 = a3_4 << 32;
     const uint64_t a3high = a3_4 >> 32;
+    /* return q * TOP */
     uint64_t h4;
     const uint64_t a3lo = multiply(a3_4, UINT64_C(0xffffffff00000001), &h4);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c10;
     const uint64_t a0hi4 = add_carry(a0hi3, a3_5, 0, &c10);
     uint64_t c11;
@@ -2468,11 +2576,13 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a1 = a[1];
     const uint64_t a2 = a[2];
     const uint64_t a3 = a[3];
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0_2 = a0 << 32;
     const uint64_t a0high = a0 >> 32;
+    /* return q * TOP */
     uint64_t h1;
     const uint64_t a0lo = multiply(a0, UINT64_C(0xffffffff00000001), &h1);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c1;
     const uint64_t a1_2 = add_carry(a1, a0_2, 0, &c1);
     uint64_t c2;
@@ -2482,8 +2592,10 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a0hi = h1 + 0 + c3;
     const uint64_t a1_3 = a1_2 << 32;
     const uint64_t a1high = a1_2 >> 32;
+    /* return q * TOP */
     uint64_t h2;
     const uint64_t a1lo = multiply(a1_2, UINT64_C(0xffffffff00000001), &h2);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c4;
     const uint64_t a2_3 = add_carry(a2_2, a1_3, 0, &c4);
     uint64_t c5;
@@ -2493,8 +2605,10 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a1hi = h2 + 0 + c6;
     const uint64_t a2_4 = a2_3 << 32;
     const uint64_t a2high = a2_3 >> 32;
+    /* return q * TOP */
     uint64_t h3;
     const uint64_t a2lo = multiply(a2_3, UINT64_C(0xffffffff00000001), &h3);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c7;
     const uint64_t a3_4 = add_carry(a3_3, a2_4, 0, &c7);
     uint64_t c8;
@@ -2504,8 +2618,10 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a2hi = h3 + 0 + c9;
     const uint64_t a3_5 = a3_4 << 32;
     const uint64_t a3high = a3_4 >> 32;
+    /* return q * TOP */
     uint64_t h4;
     const uint64_t a3lo = multiply(a3_4, UINT64_C(0xffffffff00000001), &h4);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c10;
     const uint64_t a0hi4 = add_carry(a0hi3, a3_5, 0, &c10);
     uint64_t c11;
@@ -2637,74 +2753,86 @@ uint64_t p256_from_bytes(uint64_t out[4], const uint8_t s[32])
     uint64_t c29;
     const uint64_t hi18 = add_carry(hi14, h15, c28, &c29);
     const uint64_t hi19 = hi15 + 0 + c29;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t lo29 = lo << 32;
     const uint64_t lohigh = lo >> 32;
-    uint64_t h17;
-    const uint64_t lolo = multiply(lo, UINT64_C(0xffffffff00000001), &h17);
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c30;
-    const uint64_t lo30 = add_carry(lo12, lo29, 0, &c30);
+    const uint64_t lo30 = sub_borrow(lo, lo29, 0, &c30);
+    const uint64_t lo31 = lo - lohigh - c30;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c31;
-    const uint64_t lo31 = add_carry(lo21, lohigh, c30, &c31);
+    const uint64_t lo32 = add_carry(lo12, lo29, 0, &c31);
     uint64_t c32;
-    const uint64_t lo32 = add_carry(lo28, lolo, c31, &c32);
-    const uint64_t lohi = h17 + 0 + c32;
-    const uint64_t lo33 = lo30 << 32;
-    const uint64_t lohigh2 = lo30 >> 32;
-    uint64_t h18;
-    const uint64_t lolo2 = multiply(lo30, UINT64_C(0xffffffff00000001), &h18);
+    const uint64_t lo33 = add_carry(lo21, lohigh, c31, &c32);
     uint64_t c33;
-    const uint64_t lo34 = add_carry(lo31, lo33, 0, &c33);
+    const uint64_t lo34 = add_carry(lo28, lo30, c32, &c33);
+    const uint64_t lo35 = lo31 + 0 + c33;
+    const uint64_t lo36 = lo32 << 32;
+    const uint64_t lohigh2 = lo32 >> 32;
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c34;
-    const uint64_t lo35 = add_carry(lo32, lohigh2, c33, &c34);
+    const uint64_t lo37 = sub_borrow(lo32, lo36, 0, &c34);
+    const uint64_t lo38 = lo32 - lohigh2 - c34;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c35;
-    const uint64_t lohi2 = add_carry(lohi, lolo2, c34, &c35);
-    const uint64_t lohi3 = h18 + 0 + c35;
-    const uint64_t lo36 = lo34 << 32;
-    const uint64_t lohigh3 = lo34 >> 32;
-    uint64_t h19;
-    const uint64_t lolo3 = multiply(lo34, UINT64_C(0xffffffff00000001), &h19);
+    const uint64_t lo39 = add_carry(lo33, lo36, 0, &c35);
     uint64_t c36;
-    const uint64_t lo37 = add_carry(lo35, lo36, 0, &c36);
+    const uint64_t lo40 = add_carry(lo34, lohigh2, c35, &c36);
     uint64_t c37;
-    const uint64_t lohi4 = add_carry(lohi2, lohigh3, c36, &c37);
+    const uint64_t lo41 = add_carry(lo35, lo37, c36, &c37);
+    const uint64_t lo42 = lo38 + 0 + c37;
+    const uint64_t lo43 = lo39 << 32;
+    const uint64_t lohigh3 = lo39 >> 32;
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c38;
-    const uint64_t lohi5 = add_carry(lohi3, lolo3, c37, &c38);
-    const uint64_t lohi6 = h19 + 0 + c38;
-    const uint64_t lo38 = lo37 << 32;
-    const uint64_t lohigh4 = lo37 >> 32;
-    uint64_t h20;
-    const uint64_t lolo4 = multiply(lo37, UINT64_C(0xffffffff00000001), &h20);
+    const uint64_t lo44 = sub_borrow(lo39, lo43, 0, &c38);
+    const uint64_t lo45 = lo39 - lohigh3 - c38;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c39;
-    const uint64_t lohi7 = add_carry(lohi4, lo38, 0, &c39);
+    const uint64_t lo46 = add_carry(lo40, lo43, 0, &c39);
     uint64_t c40;
-    const uint64_t lohi8 = add_carry(lohi5, lohigh4, c39, &c40);
+    const uint64_t lo47 = add_carry(lo41, lohigh3, c39, &c40);
     uint64_t c41;
-    const uint64_t lohi9 = add_carry(lohi6, lolo4, c40, &c41);
-    const uint64_t lohi10 = h20 + 0 + c41;
-    /* return (low + high).reduce_once(P) */
+    const uint64_t lo48 = add_carry(lo42, lo44, c40, &c41);
+    const uint64_t lo49 = lo45 + 0 + c41;
+    const uint64_t lo50 = lo46 << 32;
+    const uint64_t lohigh4 = lo46 >> 32;
+    /* return keep((q << 64) + q - (q << 32)) */
     uint64_t c42;
-    const uint64_t lohi11 = add_carry(lohi7, hi16, 0, &c42);
+    const uint64_t lo51 = sub_borrow(lo46, lo50, 0, &c42);
+    const uint64_t lo52 = lo46 - lohigh4 - c42;
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c43;
-    const uint64_t lohi12 = add_carry(lohi8, hi17, c42, &c43);
+    const uint64_t lo53 = add_carry(lo47, lo50, 0, &c43);
     uint64_t c44;
-    const uint64_t lohi13 = add_carry(lohi9, hi18, c43, &c44);
+    const uint64_t lo54 = add_carry(lo48, lohigh4, c43, &c44);
     uint64_t c45;
-    const uint64_t lohi14 = add_carry(lohi10, hi19, c44, &c45);
+    const uint64_t lo55 = add_carry(lo49, lo51, c44, &c45);
+    const uint64_t lo56 = lo52 + 0 + c45;
+    /* return (low + high).reduce_once(P) */
     uint64_t c46;
-    const uint64_t lohi15 = sub_borrow(lohi11, UINT64_C(0xffffffffffffffff), 0, &c46);
+    const uint64_t lo57 = add_carry(lo53, hi16, 0, &c46);
     uint64_t c47;
-    const uint64_t lohi16 = sub_borrow(lohi12, UINT64_C(0xffffffff), c46, &c47);
+    const uint64_t lo58 = add_carry(lo54, hi17, c46, &c47);
     uint64_t c48;
-    const uint64_t lohi17 = sub_borrow(lohi13, 0, c47, &c48);
+    const uint64_t lo59 = add_carry(lo55, hi18, c47, &c48);
     uint64_t c49;
-    const uint64_t lohi18 = sub_borrow(lohi14, UINT64_C(0xffffffff00000001), c48, &c49);
+    const uint64_t lo60 = add_carry(lo56, hi19, c48, &c49);
     uint64_t c50;
-    (void)sub_borrow(c45, 0, c49, &c50);
-    const uint64_t w5 = select_word(c50, lohi11, lohi15);
-    const uint64_t w6 = select_word(c50, lohi12, lohi16);
-    const uint64_t w7 = select_word(c50, lohi13, lohi17);
-    const uint64_t w8 = select_word(c50, lohi14, lohi18);
+    const uint64_t lo61 = sub_borrow(lo57, UINT64_C(0xffffffffffffffff), 0, &c50);
+    uint64_t c51;
+    const uint64_t lo62 = sub_borrow(lo58, UINT64_C(0xffffffff), c50, &c51);
+    uint64_t c52;
+    const uint64_t lo63 = sub_borrow(lo59, 0, c51, &c52);
+    uint64_t c53;
+    const uint64_t lo64 = sub_borrow(lo60, UINT64_C(0xffffffff00000001), c52, &c53);
+    uint64_t c54;
+    (void)sub_borrow(c49, 0, c53, &c54);
+    const uint64_t w5 = select_word(c54, lo57, lo61);
+    const uint64_t w6 = select_word(c54, lo58, lo62);
+    const uint64_t w7 = select_word(c54, lo59, lo63);
+    const uint64_t w8 = select_word(c54, lo60, lo64);
     /* return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
     const uint64_t w9 = 1 - c5;
     out[0] = w5;

@@ -131,26 +131,26 @@ SYMBOL(curve25519_4x64_mul):
 	adds	x9, x9, x10             /* a[0]*b[3].hi.. */
 	adcs	x10, x12, x11           /* a[1]*b[3].hi.. */
 	adcs	x16, x17, x16           /* a[2]*b[3].hi.. */
-	mul	x11, x10, x15           /* 38*a[1]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mul	x11, x10, x15           /* 38*a[1]*b[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	mul	x12, x9, x15            /* 38*a[0]*b[3].hi...lo */
 	adc	x17, x6, xzr            /* a[3]*b[3].hi..       return fold(a.value * b.value) */
-	adds	x8, x8, x12             /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	adds	x8, x8, x12             /* a[0]*b[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
 	adcs	x12, x13, x11           /* a[0]*b[1].lo.. */
-	mul	x6, x16, x15            /* 38*a[2]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcs	x13, x14, x6            /* a[0]*b[2].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
-	mul	x5, x17, x15            /* 38*a[3]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mul	x6, x16, x15            /* 38*a[2]*b[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
+	adcs	x13, x14, x6            /* a[0]*b[2].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
+	mul	x5, x17, x15            /* 38*a[3]*b[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x11, x17, x15           /* 38*a[3]*b[3].hi...hi */
-	adcs	x14, x7, x5             /* a[0]*b[3].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	adcs	x14, x7, x5             /* a[0]*b[3].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
 	adc	x11, x11, xzr           /* 38*a[3]*b[3].hi...hi.. */
-	umulh	x10, x10, x15           /* 38*a[1]*b[3].hi...hi lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	extr	x11, x11, x14, #63      /* (a[0]*b[3].lo..).high rest, q = (low + number([*lows, highs[3]])).split(255) */
-	umulh	x9, x9, x15             /* 38*a[0]*b[3].hi...hi lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x10, x10, x15           /* 38*a[1]*b[3].hi...hi return zip(*((38 * word).split(64) for word in high.words(4))) */
+	extr	x11, x11, x14, #63      /* (a[0]*b[3].lo..).high return total.split(255) */
+	umulh	x9, x9, x15             /* 38*a[0]*b[3].hi...hi return zip(*((38 * word).split(64) for word in high.words(4))) */
 	add	x17, x11, x11, lsl #1   /* %v90                 return rest + (19 * q + late) */
 	add	x11, x17, x11, lsl #4   /* %v91 */
 	adds	x8, x8, x11             /* a[0]*b[0].lo.. */
 	adcs	x9, x12, x9             /* a[0]*b[1].lo.. */
-	umulh	x16, x16, x15           /* 38*a[2]*b[3].hi...hi lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	and	x15, x14, #0x7fffffffffffffff /* (a[0]*b[3].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
+	umulh	x16, x16, x15           /* 38*a[2]*b[3].hi...hi return zip(*((38 * word).split(64) for word in high.words(4))) */
+	and	x15, x14, #0x7fffffffffffffff /* (a[0]*b[3].lo..).low return total.split(255) */
 	adcs	x10, x13, x10           /* a[0]*b[2].lo..       return rest + (19 * q + late) */
 	adc	x11, x15, x16           /* (a[0]*b[3].lo..).low.. */
 	stp	x8, x9, [x0]            /*                      def mul(a: loose, b: loose) -> loose: */
@@ -244,22 +244,22 @@ SYMBOL(curve25519_4x64_mul_canon):
 	adds	x8, x8, x10             /* a[0]*b[3].hi.. */
 	adcs	x9, x9, x11             /* a[1]*b[3].hi.. */
 	movz	x10, #38                /* 0x26 */
-	mul	x11, x8, x10            /* 38*a[0]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mul	x11, x8, x10            /* 38*a[0]*b[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x8, x8, x10             /* 38*a[0]*b[3].hi...hi */
 	adcs	x16, x7, x16            /* a[2]*b[3].hi..       return fold(a.value * b.value, reduced=True) */
-	mul	x7, x9, x10             /* 38*a[1]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mul	x7, x9, x10             /* 38*a[1]*b[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x9, x9, x10             /* 38*a[1]*b[3].hi...hi */
 	adc	x17, x17, xzr           /* a[3]*b[3].hi..       return fold(a.value * b.value, reduced=True) */
-	mul	x6, x16, x10            /* 38*a[2]*b[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mul	x6, x16, x10            /* 38*a[2]*b[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x16, x16, x10           /* 38*a[2]*b[3].hi...hi */
 	mul	x5, x17, x10            /* 38*a[3]*b[3].hi...lo */
 	umulh	x10, x17, x10           /* 38*a[3]*b[3].hi...hi */
-	adds	x11, x12, x11           /* a[0]*b[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	adds	x11, x12, x11           /* a[0]*b[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
 	adcs	x12, x13, x7            /* a[0]*b[1].lo.. */
 	adcs	x13, x14, x6            /* a[0]*b[2].lo.. */
 	adcs	x14, x15, x5            /* a[0]*b[3].lo.. */
 	adc	x10, x10, xzr           /* 38*a[3]*b[3].hi...hi.. */
-	and	x15, x14, #0x7fffffffffffffff /* (a[0]*b[3].lo..).low */
+	and	x15, x14, #0x7fffffffffffffff /* (a[0]*b[3].lo..).low return total.split(255) */
 	extr	x10, x10, x14, #63      /* (a[0]*b[3].lo..).high */
 	movz	x14, #19                /* 0x13 */
 	madd	x10, x10, x14, x14      /* %v90                 return finished(rest + (19 * q + 19 + late)) */
@@ -343,28 +343,28 @@ SYMBOL(curve25519_4x64_sqr):
 	adcs	x12, x13, x10           /* a[1]*a[2].hi.. */
 	adcs	x10, x17, x6            /* a[1]*a[3].hi.. */
 	adcs	x11, x5, x11            /* a[2]*a[3].hi.. */
-	mul	x13, x12, x16           /* 38*a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mul	x13, x12, x16           /* 38*a[1]*a[2].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	adc	x17, x3, x7             /* a[3]*a[3].hi..       return fold(a.value * a.value) */
-	adds	x13, x9, x13            /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
-	mul	x9, x10, x16            /* 38*a[1]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcs	x9, x15, x9             /* a[0]*a[1].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
-	mul	x6, x11, x16            /* 38*a[2]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcs	x14, x14, x6            /* a[0]*a[2].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
-	umulh	x15, x17, x16           /* 38*a[3]*a[3].hi...hi lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	adds	x13, x9, x13            /* a[0]*a[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
+	mul	x9, x10, x16            /* 38*a[1]*a[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
+	adcs	x9, x15, x9             /* a[0]*a[1].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
+	mul	x6, x11, x16            /* 38*a[2]*a[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
+	adcs	x14, x14, x6            /* a[0]*a[2].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
+	umulh	x15, x17, x16           /* 38*a[3]*a[3].hi...hi return zip(*((38 * word).split(64) for word in high.words(4))) */
 	mul	x5, x17, x16            /* 38*a[3]*a[3].hi...lo */
-	adcs	x8, x8, x5              /* a[1]*a[2].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	adcs	x8, x8, x5              /* a[1]*a[2].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
 	adc	x15, x15, xzr           /* 38*a[3]*a[3].hi...hi.. */
-	extr	x15, x15, x8, #63       /* (a[1]*a[2].lo..).high */
+	extr	x15, x15, x8, #63       /* (a[1]*a[2].lo..).high return total.split(255) */
 	add	x17, x15, x15, lsl #1   /* %v64                 return rest + (19 * q + late) */
 	add	x15, x17, x15, lsl #4   /* %v65 */
 	adds	x13, x13, x15           /* a[0]*a[0].lo.. */
-	umulh	x12, x12, x16           /* 38*a[1]*a[2].hi...hi lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x12, x12, x16           /* 38*a[1]*a[2].hi...hi return zip(*((38 * word).split(64) for word in high.words(4))) */
 	adcs	x9, x9, x12             /* a[0]*a[1].lo..       return rest + (19 * q + late) */
-	umulh	x10, x10, x16           /* 38*a[1]*a[3].hi...hi lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x10, x10, x16           /* 38*a[1]*a[3].hi...hi return zip(*((38 * word).split(64) for word in high.words(4))) */
 	adcs	x10, x14, x10           /* a[0]*a[2].lo..       return rest + (19 * q + late) */
 	stp	x13, x9, [x0]           /*                      def sqr(a: loose) -> loose: */
-	umulh	x16, x11, x16           /* 38*a[2]*a[3].hi...hi lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	and	x15, x8, #0x7fffffffffffffff /* (a[1]*a[2].lo..).low rest, q = (low + number([*lows, highs[3]])).split(255) */
+	umulh	x16, x11, x16           /* 38*a[2]*a[3].hi...hi return zip(*((38 * word).split(64) for word in high.words(4))) */
+	and	x15, x8, #0x7fffffffffffffff /* (a[1]*a[2].lo..).low return total.split(255) */
 	adc	x8, x15, x16            /* (a[1]*a[2].lo..).low.. return rest + (19 * q + late) */
 	stp	x10, x8, [x0, #16]      /*                      def sqr(a: loose) -> loose: */
 	ret
@@ -433,22 +433,22 @@ SYMBOL(curve25519_4x64_sqr_canon):
 	adcs	x12, x13, x5            /* a[1]*a[2].hi.. */
 	adcs	x10, x15, x10           /* a[1]*a[3].hi.. */
 	movz	x13, #38                /* 0x26 */
-	mul	x15, x12, x13           /* 38*a[1]*a[2].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mul	x15, x12, x13           /* 38*a[1]*a[2].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x12, x12, x13           /* 38*a[1]*a[2].hi...hi */
 	adcs	x16, x16, x3            /* a[2]*a[3].hi..       return fold(a.value * a.value, reduced=True) */
-	mul	x17, x10, x13           /* 38*a[1]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mul	x17, x10, x13           /* 38*a[1]*a[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x10, x10, x13           /* 38*a[1]*a[3].hi...hi */
 	adc	x11, x4, x11            /* a[3]*a[3].hi..       return fold(a.value * a.value, reduced=True) */
-	mul	x6, x16, x13            /* 38*a[2]*a[3].hi...lo lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mul	x6, x16, x13            /* 38*a[2]*a[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x16, x16, x13           /* 38*a[2]*a[3].hi...hi */
 	mul	x5, x11, x13            /* 38*a[3]*a[3].hi...lo */
 	umulh	x11, x11, x13           /* 38*a[3]*a[3].hi...hi */
-	adds	x13, x7, x15            /* a[0]*a[0].lo..       rest, q = (low + number([*lows, highs[3]])).split(255) */
+	adds	x13, x7, x15            /* a[0]*a[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
 	adcs	x9, x9, x17             /* a[0]*a[1].lo.. */
 	adcs	x14, x14, x6            /* a[0]*a[2].lo.. */
 	adcs	x8, x8, x5              /* a[1]*a[2].lo.. */
 	adc	x11, x11, xzr           /* 38*a[3]*a[3].hi...hi.. */
-	and	x15, x8, #0x7fffffffffffffff /* (a[1]*a[2].lo..).low */
+	and	x15, x8, #0x7fffffffffffffff /* (a[1]*a[2].lo..).low return total.split(255) */
 	extr	x8, x11, x8, #63        /* (a[1]*a[2].lo..).high */
 	movz	x11, #19                /* 0x13 */
 	madd	x8, x8, x11, x11        /* %v64                 return finished(rest + (19 * q + 19 + late)) */
@@ -536,21 +536,21 @@ LOCAL(square_n_loop3):
 	adcs	x13, x14, x4            /* s1*s2.hi.. */
 	adcs	x10, x7, x10            /* s1*s3.hi.. */
 	adcs	x8, x5, x1              /* s2*s3.hi.. */
-	mul	x14, x13, x12           /* 38*s1*s2.hi...lo     lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	mul	x14, x13, x12           /* 38*s1*s2.hi...lo     return zip(*((38 * word).split(64) for word in high.words(4))) */
 	mul	x17, x10, x12           /* 38*s1*s3.hi...lo */
 	mul	x7, x8, x12             /* 38*s2*s3.hi...lo */
 	adc	x11, x3, x11            /* s3*s3.hi..           return fold(a.value * a.value) */
-	adds	x14, x6, x14            /* s0*s0.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
+	adds	x14, x6, x14            /* s0*s0.lo..           rest, q = divided(low + number([*lows, highs[3]])) */
 	adcs	x17, x16, x17           /* s0*s1.lo.. */
-	mul	x5, x11, x12            /* 38*s3*s3.hi...lo     lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcs	x15, x15, x7            /* s0*s2.lo..           rest, q = (low + number([*lows, highs[3]])).split(255) */
+	mul	x5, x11, x12            /* 38*s3*s3.hi...lo     return zip(*((38 * word).split(64) for word in high.words(4))) */
+	adcs	x15, x15, x7            /* s0*s2.lo..           rest, q = divided(low + number([*lows, highs[3]])) */
 	adcs	x9, x9, x5              /* s1*s2.lo.. */
-	umulh	x11, x11, x12           /* 38*s3*s3.hi...hi     lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	adc	x11, x11, xzr           /* 38*s3*s3.hi...hi..   rest, q = (low + number([*lows, highs[3]])).split(255) */
-	and	x16, x9, #0x7fffffffffffffff /* (s1*s2.lo..).low */
-	umulh	x13, x13, x12           /* 38*s1*s2.hi...hi     lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
-	extr	x9, x11, x9, #63        /* (s1*s2.lo..).high    rest, q = (low + number([*lows, highs[3]])).split(255) */
-	umulh	x10, x10, x12           /* 38*s1*s3.hi...hi     lows, highs = zip(*((38 * word).split(64) for word in high.words(4))) */
+	umulh	x11, x11, x12           /* 38*s3*s3.hi...hi     return zip(*((38 * word).split(64) for word in high.words(4))) */
+	adc	x11, x11, xzr           /* 38*s3*s3.hi...hi..   rest, q = divided(low + number([*lows, highs[3]])) */
+	and	x16, x9, #0x7fffffffffffffff /* (s1*s2.lo..).low     return total.split(255) */
+	umulh	x13, x13, x12           /* 38*s1*s2.hi...hi     return zip(*((38 * word).split(64) for word in high.words(4))) */
+	extr	x9, x11, x9, #63        /* (s1*s2.lo..).high    return total.split(255) */
+	umulh	x10, x10, x12           /* 38*s1*s3.hi...hi     return zip(*((38 * word).split(64) for word in high.words(4))) */
 	umulh	x11, x8, x12            /* 38*s2*s3.hi...hi */
 	add	x8, x9, x9, lsl #1      /* %v69                 return rest + (19 * q + late) */
 	sub	x2, x2, #1              /* n */

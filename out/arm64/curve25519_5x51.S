@@ -119,7 +119,7 @@ SYMBOL(curve25519_5x51_mul):
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
 	ldr	x3, [x2, #32]           /* b[4] */
-	umulh	x13, x8, x10            /* a0b0.hi              columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	umulh	x13, x8, x10            /* a0b0.hi              columns[k] += (m * x) * (n * y) */
 	mul	x2, x9, x10             /* a1b0.lo */
 	mul	x14, x8, x11            /* a0b1.lo */
 	umulh	x15, x8, x11            /* a0b1.hi */
@@ -210,21 +210,21 @@ SYMBOL(curve25519_5x51_mul):
 	umulh	x17, x2, x17            /* a4x19b3.hi */
 	mul	x9, x2, x16             /* a4x19b2.lo */
 	and	x1, x12, #0x7ffffffffffff /* (a0b0.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	adc	x11, x13, x11           /* a0b0.hi..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	adc	x11, x13, x11           /* a0b0.hi..            columns[k] += (m * x) * (n * y) */
 	adds	x9, x14, x9             /* a0b1.lo.. */
 	umulh	x16, x2, x16            /* a4x19b2.hi */
 	umulh	x14, x2, x3             /* a4x19b4.hi */
 	extr	x11, x11, x12, #51      /* (a0b0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	adc	x15, x15, x16           /* a0b1.hi..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	adc	x15, x15, x16           /* a0b1.hi..            columns[k] += (m * x) * (n * y) */
 	adds	x13, x7, x19            /* a0b2.lo.. */
 	mul	x12, x2, x3             /* a4x19b4.lo */
 	movz	x16, #19                /* 0x13 */
 	and	x7, x9, #0x7ffffffffffff /* (a0b1.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
 	add	x11, x7, x11            /* (a0b1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	extr	x15, x15, x9, #51       /* (a0b1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	adc	x9, x6, x17             /* a0b2.hi..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	adc	x9, x6, x17             /* a0b2.hi..            columns[k] += (m * x) * (n * y) */
 	extr	x10, x10, x4, #51       /* (a0b4.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	adds	x12, x5, x12            /* a0b3.lo..            columns[(i + j) % 5] += (a[i] if i + j < 5 else 19 * a[i]) * b[j] */
+	adds	x12, x5, x12            /* a0b3.lo..            columns[k] += (m * x) * (n * y) */
 	adc	x14, x8, x14            /* a0b3.hi.. */
 	madd	x8, x10, x16, x1        /* (a0b0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	extr	x9, x9, x13, #51        /* (a0b2.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
@@ -287,7 +287,7 @@ SYMBOL(curve25519_5x51_sqr):
 	.cfi_offset x20, -8
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x15, x16, [x1, #24]     /* x15=a[3] x16=a[4] */
-	lsl	x10, x8, #1             /* a0x2                 columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	lsl	x10, x8, #1             /* a0x2                 columns[k] += (m * x) * (n * y) */
 	umulh	x11, x8, x8             /* a0a0.hi */
 	ldr	x3, [x1, #16]           /* a[2] */
 	mul	x12, x9, x9             /* a1a1.lo */
@@ -340,7 +340,7 @@ SYMBOL(curve25519_5x51_sqr):
 	adc	x14, x14, x3            /* a0x2a1.hi.. */
 	adds	x9, x9, x19             /* a0x2a1.lo.. */
 	and	x3, x8, #0x7ffffffffffff /* (a0a0.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	umulh	x2, x20, x1             /* a3x2a4x19.hi         columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	umulh	x2, x20, x1             /* a3x2a4x19.hi         columns[k] += (m * x) * (n * y) */
 	mul	x19, x16, x1            /* a4a4x19.lo */
 	adc	x13, x14, x13           /* a0x2a1.hi.. */
 	adds	x12, x12, x15           /* a1a1.lo.. */
@@ -348,15 +348,15 @@ SYMBOL(curve25519_5x51_sqr):
 	extr	x13, x13, x9, #51       /* (a0x2a1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
 	extr	x8, x11, x8, #51        /* (a0a0.lo..).high */
 	extr	x16, x10, x6, #51       /* (a0x2a4.lo..).high */
-	adc	x10, x7, x2             /* a1a1.hi..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	adc	x10, x7, x2             /* a1a1.hi..            columns[k] += (m * x) * (n * y) */
 	and	x11, x6, #0x7ffffffffffff /* (a0x2a4.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
-	adds	x15, x17, x19           /* a0x2a3.lo..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	adds	x15, x17, x19           /* a0x2a3.lo..          columns[k] += (m * x) * (n * y) */
 	and	x17, x12, #0x7ffffffffffff /* (a1a1.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
 	and	x9, x9, #0x7ffffffffffff /* (a0x2a1.lo..).low */
 	add	x9, x9, x8              /* (a0x2a1.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	madd	x8, x16, x5, x3         /* (a0a0.lo..).low.. */
 	extr	x10, x10, x12, #51      /* (a1a1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	adc	x14, x4, x14            /* a0x2a3.hi..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	adc	x14, x4, x14            /* a0x2a3.hi..          columns[k] += (m * x) * (n * y) */
 	extr	x14, x14, x15, #51      /* (a0x2a3.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
 	add	x12, x17, x13           /* (a1a1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	and	x13, x12, #0x7ffffffffffff /* ((a1a1.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
@@ -420,7 +420,7 @@ SYMBOL(curve25519_5x51_square_n):
 	cbz	x2, LOCAL(square_n_none)
 	movz	x13, #19                /* 0x13 */
 LOCAL(square_n_loop3):
-	umulh	x1, x9, x9              /* s1s1.hi              columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	umulh	x1, x9, x9              /* s1s1.hi              columns[k] += (m * x) * (n * y) */
 	umulh	x15, x8, x8             /* s0s0.hi */
 	lsl	x14, x9, #1             /* s1x2 */
 	mul	x16, x8, x8             /* s0s0.lo */
@@ -467,26 +467,26 @@ LOCAL(square_n_loop3):
 	mul	x16, x11, x22           /* s3s3x19.lo */
 	adc	x9, x9, x21             /* s0s0.hi.. */
 	lsr	x21, x14, #51           /* %v72                 low, high = zip(*(column.split(51) for column in columns)) */
-	adds	x8, x8, x19             /* s0x2s1.lo..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	adds	x8, x8, x19             /* s0x2s1.lo..          columns[k] += (m * x) * (n * y) */
 	mul	x19, x10, x20           /* s3x2s4x19.lo */
 	lsr	x23, x15, #51           /* %v80                 low, high = zip(*(column.split(51) for column in columns)) */
-	umulh	x11, x11, x22           /* s3s3x19.hi           columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	umulh	x11, x11, x22           /* s3s3x19.hi           columns[k] += (m * x) * (n * y) */
 	orr	x3, x23, x3, lsl #13    /* (s0x2s4.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
-	mul	x23, x12, x20           /* s4s4x19.lo           columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	mul	x23, x12, x20           /* s4s4x19.lo           columns[k] += (m * x) * (n * y) */
 	adc	x4, x1, x4              /* s0x2s1.hi.. */
 	adds	x8, x8, x16             /* s0x2s1.lo.. */
 	and	x16, x8, #0x7ffffffffffff /* (s0x2s1.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
-	umulh	x12, x12, x20           /* s4s4x19.hi           columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	umulh	x12, x12, x20           /* s4s4x19.hi           columns[k] += (m * x) * (n * y) */
 	and	x14, x14, #0x7ffffffffffff /* (s0s0.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	umulh	x10, x10, x20           /* s3x2s4x19.hi         columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	umulh	x10, x10, x20           /* s3x2s4x19.hi         columns[k] += (m * x) * (n * y) */
 	lsr	x8, x8, #51             /* %v74                 low, high = zip(*(column.split(51) for column in columns)) */
-	adc	x11, x4, x11            /* s0x2s1.hi..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	adc	x11, x4, x11            /* s0x2s1.hi..          columns[k] += (m * x) * (n * y) */
 	adds	x6, x6, x23             /* s0x2s3.lo.. */
 	orr	x9, x21, x9, lsl #13    /* (s0s0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
 	madd	x14, x3, x13, x14       /* (s0s0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	lsr	x4, x6, #51             /* %v78                 low, high = zip(*(column.split(51) for column in columns)) */
 	and	x15, x15, #0x7ffffffffffff /* (s0x2s4.lo..).low */
-	adc	x12, x5, x12            /* s0x2s3.hi..          columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	adc	x12, x5, x12            /* s0x2s3.hi..          columns[k] += (m * x) * (n * y) */
 	adds	x17, x17, x19           /* s1s1.lo.. */
 	orr	x8, x8, x11, lsl #13    /* (s0x2s1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
 	and	x11, x17, #0x7ffffffffffff /* (s1s1.lo..).low */
@@ -494,7 +494,7 @@ LOCAL(square_n_loop3):
 	orr	x8, x4, x12, lsl #13    /* (s0x2s3.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
 	add	x8, x15, x8             /* (s0x2s4.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	add	x9, x16, x9             /* (s0x2s1.lo..).low.. */
-	adc	x12, x7, x10            /* s1s1.hi..            columns[(i + j) % 5] += (a[i] if i == j else 2 * a[i]) * (a[j] if i + j < 5 else 19 * a[j]) */
+	adc	x12, x7, x10            /* s1s1.hi..            columns[k] += (m * x) * (n * y) */
 	and	x10, x11, #0x7ffffffffffff /* ((s1s1.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
 	add	x10, x10, x9, lsr #51   /* ((s1s1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
 	and	x6, x6, #0x7ffffffffffff /* (s0x2s3.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */

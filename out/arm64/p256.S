@@ -125,37 +125,37 @@ SYMBOL(p256_mul):
 	mul	x6, x1, x16             /* a[3]*b[2].lo */
 	adcs	x12, x12, x6            /* a[1]*b[3].hi.. */
 	adcs	x6, x5, x4              /* a[2]*b[3].hi.. */
-	lsr	x7, x8, #32             /* (a[0]*b[0].lo).high  low = rest + ((q << 32) + (q * TOP << 128)) */
+	lsr	x7, x8, #32             /* (a[0]*b[0].lo).high  low = rest + ((q << 32) + (times_top(q) << 128)) */
 	umulh	x17, x1, x17            /* a[3]*b[3].hi         return reduced(a.value * b.value) */
-	mul	x4, x8, x2              /* a[0]*b[0].lo.lo      low = rest + ((q << 32) + (q * TOP << 128)) */
+	mul	x4, x8, x2              /* a[0]*b[0].lo.lo      return q * TOP */
 	adc	x17, x17, xzr           /* a[3]*b[3].hi..       return reduced(a.value * b.value) */
-	adds	x13, x13, x8, lsl #32   /* a[0]*b[1].lo..       low = rest + ((q << 32) + (q * TOP << 128)) */
+	adds	x13, x13, x8, lsl #32   /* a[0]*b[1].lo..       low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcs	x14, x14, x7            /* a[0]*b[2].lo.. */
 	adcs	x15, x15, x4            /* a[0]*b[3].lo.. */
-	umulh	x8, x8, x2              /* a[0]*b[0].lo.hi */
-	adc	x8, x8, xzr             /* a[0]*b[0].lo.hi.. */
+	umulh	x8, x8, x2              /* a[0]*b[0].lo.hi      return q * TOP */
+	adc	x8, x8, xzr             /* a[0]*b[0].lo.hi..    low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adds	x14, x14, x13, lsl #32  /* a[0]*b[2].lo.. */
-	umulh	x7, x13, x2             /* a[0]*b[1].lo...hi */
-	lsr	x5, x13, #32            /* (a[0]*b[1].lo..).high */
+	umulh	x7, x13, x2             /* a[0]*b[1].lo...hi    return q * TOP */
+	lsr	x5, x13, #32            /* (a[0]*b[1].lo..).high low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcs	x15, x15, x5            /* a[0]*b[3].lo.. */
-	umulh	x5, x14, x2             /* a[0]*b[2].lo...hi */
+	umulh	x5, x14, x2             /* a[0]*b[2].lo...hi    return q * TOP */
 	mul	x13, x13, x2            /* a[0]*b[1].lo...lo */
-	adcs	x8, x8, x13             /* a[0]*b[0].lo.hi.. */
-	mul	x13, x14, x2            /* a[0]*b[2].lo...lo */
-	adc	x7, x7, xzr             /* a[0]*b[1].lo...hi.. */
+	adcs	x8, x8, x13             /* a[0]*b[0].lo.hi..    low = rest + ((q << 32) + (times_top(q) << 128)) */
+	mul	x13, x14, x2            /* a[0]*b[2].lo...lo    return q * TOP */
+	adc	x7, x7, xzr             /* a[0]*b[1].lo...hi..  low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adds	x15, x15, x14, lsl #32  /* a[0]*b[3].lo.. */
 	lsr	x4, x15, #32            /* (a[0]*b[3].lo..).high */
 	umulh	x16, x1, x16            /* a[3]*b[2].hi         return reduced(a.value * b.value) */
-	lsr	x14, x14, #32           /* (a[0]*b[2].lo..).high low = rest + ((q << 32) + (q * TOP << 128)) */
-	mul	x3, x15, x2             /* a[0]*b[3].lo...lo */
-	adcs	x8, x8, x14             /* a[0]*b[0].lo.hi.. */
+	lsr	x14, x14, #32           /* (a[0]*b[2].lo..).high low = rest + ((q << 32) + (times_top(q) << 128)) */
+	mul	x3, x15, x2             /* a[0]*b[3].lo...lo    return q * TOP */
+	adcs	x8, x8, x14             /* a[0]*b[0].lo.hi..    low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcs	x13, x7, x13            /* a[0]*b[1].lo...hi.. */
 	adc	x14, x5, xzr            /* a[0]*b[2].lo...hi.. */
 	adds	x8, x8, x15, lsl #32    /* a[0]*b[0].lo.hi.. */
 	adcs	x13, x13, x4            /* a[0]*b[1].lo...hi.. */
 	umulh	x11, x1, x11            /* a[3]*b[1].hi         return reduced(a.value * b.value) */
-	umulh	x7, x15, x2             /* a[0]*b[3].lo...hi    low = rest + ((q << 32) + (q * TOP << 128)) */
-	adcs	x14, x14, x3            /* a[0]*b[2].lo...hi.. */
+	umulh	x7, x15, x2             /* a[0]*b[3].lo...hi    return q * TOP */
+	adcs	x14, x14, x3            /* a[0]*b[2].lo...hi..  low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x15, x7, xzr            /* a[0]*b[3].lo...hi.. */
 	adds	x9, x9, x10             /* a[0]*b[3].hi..       return reduced(a.value * b.value) */
 	adcs	x10, x12, x11           /* a[1]*b[3].hi.. */
@@ -246,33 +246,33 @@ SYMBOL(p256_sqr):
 	adcs	x14, x6, x3             /* a[2]*a[3].hi.. */
 	umulh	x11, x11, x11           /* a[3]*a[3].hi */
 	adc	x11, x4, x11            /* a[3]*a[3].hi.. */
-	adds	x13, x13, x9, lsl #32   /* a[0]*a[1].lo..       low = rest + ((q << 32) + (q * TOP << 128)) */
-	mul	x2, x9, x7              /* a[0]*a[0].lo.lo */
-	lsr	x17, x9, #32            /* (a[0]*a[0].lo).high */
-	umulh	x9, x9, x7              /* a[0]*a[0].lo.hi */
-	adcs	x15, x15, x17           /* a[0]*a[2].lo.. */
+	adds	x13, x13, x9, lsl #32   /* a[0]*a[1].lo..       low = rest + ((q << 32) + (times_top(q) << 128)) */
+	mul	x2, x9, x7              /* a[0]*a[0].lo.lo      return q * TOP */
+	lsr	x17, x9, #32            /* (a[0]*a[0].lo).high  low = rest + ((q << 32) + (times_top(q) << 128)) */
+	umulh	x9, x9, x7              /* a[0]*a[0].lo.hi      return q * TOP */
+	adcs	x15, x15, x17           /* a[0]*a[2].lo..       low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcs	x8, x8, x2              /* a[1]*a[2].lo.. */
 	adc	x9, x9, xzr             /* a[0]*a[0].lo.hi.. */
 	adds	x15, x15, x13, lsl #32  /* a[0]*a[2].lo.. */
 	lsr	x16, x13, #32           /* (a[0]*a[1].lo..).high */
-	mul	x17, x13, x7            /* a[0]*a[1].lo...lo */
+	mul	x17, x13, x7            /* a[0]*a[1].lo...lo    return q * TOP */
 	umulh	x13, x13, x7            /* a[0]*a[1].lo...hi */
-	adcs	x8, x8, x16             /* a[1]*a[2].lo.. */
+	adcs	x8, x8, x16             /* a[1]*a[2].lo..       low = rest + ((q << 32) + (times_top(q) << 128)) */
 	lsr	x16, x15, #32           /* (a[0]*a[2].lo..).high */
-	mul	x6, x15, x7             /* a[0]*a[2].lo...lo */
-	adcs	x9, x9, x17             /* a[0]*a[0].lo.hi.. */
+	mul	x6, x15, x7             /* a[0]*a[2].lo...lo    return q * TOP */
+	adcs	x9, x9, x17             /* a[0]*a[0].lo.hi..    low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x17, x13, xzr           /* a[0]*a[1].lo...hi.. */
 	adds	x8, x8, x15, lsl #32    /* a[1]*a[2].lo.. */
 	adcs	x9, x9, x16             /* a[0]*a[0].lo.hi.. */
 	mov	x13, #0xffffffff        /* 0xffffffff */
-	umulh	x5, x15, x7             /* a[0]*a[2].lo...hi */
-	adcs	x16, x17, x6            /* a[0]*a[1].lo...hi.. */
-	mul	x15, x8, x7             /* a[1]*a[2].lo...lo */
-	lsr	x17, x8, #32            /* (a[1]*a[2].lo..).high */
+	umulh	x5, x15, x7             /* a[0]*a[2].lo...hi    return q * TOP */
+	adcs	x16, x17, x6            /* a[0]*a[1].lo...hi..  low = rest + ((q << 32) + (times_top(q) << 128)) */
+	mul	x15, x8, x7             /* a[1]*a[2].lo...lo    return q * TOP */
+	lsr	x17, x8, #32            /* (a[1]*a[2].lo..).high low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x6, x5, xzr             /* a[0]*a[2].lo...hi.. */
 	adds	x9, x9, x8, lsl #32     /* a[0]*a[0].lo.hi.. */
-	umulh	x8, x8, x7              /* a[1]*a[2].lo...hi */
-	adcs	x16, x16, x17           /* a[0]*a[1].lo...hi.. */
+	umulh	x8, x8, x7              /* a[1]*a[2].lo...hi    return q * TOP */
+	adcs	x16, x16, x17           /* a[0]*a[1].lo...hi..  low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcs	x15, x6, x15            /* a[0]*a[2].lo...hi.. */
 	adc	x8, x8, xzr             /* a[1]*a[2].lo...hi.. */
 	adds	x9, x9, x12             /* a[0]*a[0].lo.hi..    return (low + high).reduce_once(P) */
@@ -366,35 +366,35 @@ LOCAL(square_n_loop3):
 	adcs	x15, x15, x3            /* s1*s2.hi.. */
 	adcs	x10, x6, x10            /* s1*s3.hi.. */
 	adcs	x14, x4, x19            /* s2*s3.hi.. */
-	mul	x4, x8, x12             /* s0*s0.lo.lo          low = rest + ((q << 32) + (q * TOP << 128)) */
+	mul	x4, x8, x12             /* s0*s0.lo.lo          return q * TOP */
 	umulh	x6, x8, x12             /* s0*s0.lo.hi */
-	lsr	x5, x8, #32             /* (s0*s0.lo).high */
+	lsr	x5, x8, #32             /* (s0*s0.lo).high      low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x11, x11, x17           /* s3*s3.hi..           return reduced(a.value * a.value) */
-	adds	x8, x7, x8, lsl #32     /* s0*s1.lo..           low = rest + ((q << 32) + (q * TOP << 128)) */
+	adds	x8, x7, x8, lsl #32     /* s0*s1.lo..           low = rest + ((q << 32) + (times_top(q) << 128)) */
 	lsr	x7, x8, #32             /* (s0*s1.lo..).high */
 	adcs	x16, x16, x5            /* s0*s2.lo.. */
 	adcs	x9, x9, x4              /* s1*s2.lo.. */
-	mul	x17, x8, x12            /* s0*s1.lo...lo */
-	adc	x6, x6, xzr             /* s0*s0.lo.hi.. */
+	mul	x17, x8, x12            /* s0*s1.lo...lo        return q * TOP */
+	adc	x6, x6, xzr             /* s0*s0.lo.hi..        low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adds	x16, x16, x8, lsl #32   /* s0*s2.lo.. */
-	umulh	x4, x16, x12            /* s0*s2.lo...hi */
-	adcs	x9, x9, x7              /* s1*s2.lo.. */
+	umulh	x4, x16, x12            /* s0*s2.lo...hi        return q * TOP */
+	adcs	x9, x9, x7              /* s1*s2.lo..           low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcs	x17, x6, x17            /* s0*s0.lo.hi.. */
-	umulh	x5, x8, x12             /* s0*s1.lo...hi */
-	adc	x6, x5, xzr             /* s0*s1.lo...hi.. */
+	umulh	x5, x8, x12             /* s0*s1.lo...hi        return q * TOP */
+	adc	x6, x5, xzr             /* s0*s1.lo...hi..      low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adds	x8, x9, x16, lsl #32    /* s1*s2.lo.. */
 	lsr	x9, x8, #32             /* (s1*s2.lo..).high */
 	lsr	x7, x16, #32            /* (s0*s2.lo..).high */
-	mul	x16, x16, x12           /* s0*s2.lo...lo */
-	adcs	x17, x17, x7            /* s0*s0.lo.hi.. */
+	mul	x16, x16, x12           /* s0*s2.lo...lo        return q * TOP */
+	adcs	x17, x17, x7            /* s0*s0.lo.hi..        low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcs	x7, x6, x16             /* s0*s1.lo...hi.. */
 	adc	x6, x4, xzr             /* s0*s2.lo...hi.. */
 	adds	x16, x17, x8, lsl #32   /* s0*s0.lo.hi.. */
 	adcs	x9, x7, x9              /* s0*s1.lo...hi.. */
-	mul	x17, x8, x12            /* s1*s2.lo...lo */
-	adcs	x17, x6, x17            /* s0*s2.lo...hi.. */
-	umulh	x5, x8, x12             /* s1*s2.lo...hi */
-	adc	x8, x5, xzr             /* s1*s2.lo...hi.. */
+	mul	x17, x8, x12            /* s1*s2.lo...lo        return q * TOP */
+	adcs	x17, x6, x17            /* s0*s2.lo...hi..      low = rest + ((q << 32) + (times_top(q) << 128)) */
+	umulh	x5, x8, x12             /* s1*s2.lo...hi        return q * TOP */
+	adc	x8, x5, xzr             /* s1*s2.lo...hi..      low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adds	x15, x16, x15           /* s0*s0.lo.hi..        return (low + high).reduce_once(P) */
 	adcs	x9, x9, x10             /* s0*s1.lo...hi.. */
 	adcs	x10, x17, x14           /* s0*s2.lo...hi.. */
@@ -731,36 +731,36 @@ SYMBOL(p256_to_mont):
 	umulh	x17, x4, x6             /* a[3].hi */
 	adcs	x8, x8, x3              /* a[0].hi.. */
 	adcs	x9, x9, x2              /* a[1].hi.. */
-	lsr	x6, x11, #32            /* (3*a[0].lo).high     low = rest + ((q << 32) + (q * TOP << 128)) */
+	lsr	x6, x11, #32            /* (3*a[0].lo).high     low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcs	x7, x7, x5              /* a[2].hi..            return reduced(a.value * (2**512 % P)) */
 	mov	x5, #0xffffffff00000001 /* 0xffffffff00000001 */
-	mul	x4, x11, x5             /* 3*a[0].lo.lo         low = rest + ((q << 32) + (q * TOP << 128)) */
+	mul	x4, x11, x5             /* 3*a[0].lo.lo         return q * TOP */
 	adc	x17, x17, xzr           /* a[3].hi..            return reduced(a.value * (2**512 % P)) */
 	adds	x8, x8, x10             /* a[0].hi.. */
-	umulh	x10, x11, x5            /* 3*a[0].lo.hi         low = rest + ((q << 32) + (q * TOP << 128)) */
+	umulh	x10, x11, x5            /* 3*a[0].lo.hi         return q * TOP */
 	adcs	x9, x9, x13             /* a[1].hi..            return reduced(a.value * (2**512 % P)) */
 	adcs	x13, x7, x16            /* a[2].hi.. */
 	adc	x16, x17, xzr           /* a[3].hi.. */
-	adds	x11, x12, x11, lsl #32  /* a[0].lo..            low = rest + ((q << 32) + (q * TOP << 128)) */
+	adds	x11, x12, x11, lsl #32  /* a[0].lo..            low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcs	x12, x15, x6            /* a[0].lo.. */
 	lsr	x15, x11, #32           /* (a[0].lo..).high */
-	mul	x17, x11, x5            /* a[0].lo...lo */
+	mul	x17, x11, x5            /* a[0].lo...lo         return q * TOP */
 	umulh	x7, x11, x5             /* a[0].lo...hi */
-	adcs	x14, x14, x4            /* a[0].lo.. */
+	adcs	x14, x14, x4            /* a[0].lo..            low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x10, x10, xzr           /* 3*a[0].lo.hi.. */
 	adds	x11, x12, x11, lsl #32  /* a[0].lo.. */
 	adcs	x12, x14, x15           /* a[0].lo.. */
 	lsr	x14, x11, #32           /* (a[0].lo..).high */
-	mul	x15, x11, x5            /* a[0].lo...lo */
+	mul	x15, x11, x5            /* a[0].lo...lo         return q * TOP */
 	umulh	x6, x11, x5             /* a[0].lo...hi */
-	adcs	x10, x10, x17           /* 3*a[0].lo.hi.. */
+	adcs	x10, x10, x17           /* 3*a[0].lo.hi..       low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x17, x7, xzr            /* a[0].lo...hi.. */
 	adds	x11, x12, x11, lsl #32  /* a[0].lo.. */
 	adcs	x10, x10, x14           /* 3*a[0].lo.hi.. */
 	lsr	x12, x11, #32           /* (a[0].lo..).high */
-	mul	x14, x11, x5            /* a[0].lo...lo */
+	mul	x14, x11, x5            /* a[0].lo...lo         return q * TOP */
 	umulh	x7, x11, x5             /* a[0].lo...hi */
-	adcs	x15, x17, x15           /* a[0].lo...hi.. */
+	adcs	x15, x17, x15           /* a[0].lo...hi..       low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x17, x6, xzr            /* a[0].lo...hi.. */
 	adds	x10, x10, x11, lsl #32  /* 3*a[0].lo.hi.. */
 	adcs	x11, x15, x12           /* a[0].lo...hi.. */
@@ -811,37 +811,37 @@ SYMBOL(p256_from_mont):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	lsr	x10, x8, #32            /* a[0].high            low = rest + ((q << 32) + (q * TOP << 128)) */
+	lsr	x10, x8, #32            /* a[0].high            low = rest + ((q << 32) + (times_top(q) << 128)) */
 	mov	x11, #0xffffffff00000001 /* 0xffffffff00000001 */
-	mul	x12, x8, x11            /* a[0].lo */
+	mul	x12, x8, x11            /* a[0].lo              return q * TOP */
 	umulh	x13, x8, x11            /* a[0].hi */
-	adds	x8, x9, x8, lsl #32     /* a[1].. */
+	adds	x8, x9, x8, lsl #32     /* a[1]..               low = rest + ((q << 32) + (times_top(q) << 128)) */
 	ldp	x9, x14, [x1, #16]      /* x9=a[2] x14=a[3] */
 	adcs	x9, x9, x10             /* a[2].. */
 	lsr	x10, x8, #32            /* (a[1]..).high */
-	mul	x15, x8, x11            /* a[1]...lo */
+	mul	x15, x8, x11            /* a[1]...lo            return q * TOP */
 	umulh	x16, x8, x11            /* a[1]...hi */
-	adcs	x12, x14, x12           /* a[3].. */
+	adcs	x12, x14, x12           /* a[3]..               low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x13, x13, xzr           /* a[0].hi.. */
 	adds	x8, x9, x8, lsl #32     /* a[2].. */
 	adcs	x9, x12, x10            /* a[3].. */
 	lsr	x10, x8, #32            /* (a[2]..).high */
-	mul	x12, x8, x11            /* a[2]...lo */
+	mul	x12, x8, x11            /* a[2]...lo            return q * TOP */
 	umulh	x14, x8, x11            /* a[2]...hi */
-	adcs	x13, x13, x15           /* a[0].hi.. */
+	adcs	x13, x13, x15           /* a[0].hi..            low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x15, x16, xzr           /* a[1]...hi.. */
 	adds	x8, x9, x8, lsl #32     /* a[3].. */
 	adcs	x9, x13, x10            /* a[0].hi.. */
 	lsr	x10, x8, #32            /* (a[3]..).high */
-	mul	x13, x8, x11            /* a[3]...lo */
+	mul	x13, x8, x11            /* a[3]...lo            return q * TOP */
 	umulh	x11, x8, x11            /* a[3]...hi */
-	adcs	x12, x15, x12           /* a[1]...hi.. */
+	adcs	x12, x15, x12           /* a[1]...hi..          low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x14, x14, xzr           /* a[2]...hi.. */
 	adds	x8, x9, x8, lsl #32     /* a[0].hi.. */
 	adcs	x9, x12, x10            /* a[1]...hi.. */
 	adcs	x10, x14, x13           /* a[2]...hi.. */
 	stp	x8, x9, [x0]            /*                      def from_mont(a: element) -> plain: */
-	adc	x8, x11, xzr            /* a[3]...hi..          low = rest + ((q << 32) + (q * TOP << 128)) */
+	adc	x8, x11, xzr            /* a[3]...hi..          low = rest + ((q << 32) + (times_top(q) << 128)) */
 	stp	x10, x8, [x0, #16]      /*                      def from_mont(a: element) -> plain: */
 	ret
 	.cfi_endproc
@@ -867,31 +867,31 @@ SYMBOL(p256_to_bytes):
 	.cfi_startproc
 	bti	c
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	lsr	x10, x8, #32            /* a[0].high            low = rest + ((q << 32) + (q * TOP << 128)) */
+	lsr	x10, x8, #32            /* a[0].high            low = rest + ((q << 32) + (times_top(q) << 128)) */
 	mov	x11, #0xffffffff00000001 /* 0xffffffff00000001 */
-	mul	x12, x8, x11            /* a[0].lo */
+	mul	x12, x8, x11            /* a[0].lo              return q * TOP */
 	umulh	x13, x8, x11            /* a[0].hi */
-	adds	x8, x9, x8, lsl #32     /* a[1].. */
+	adds	x8, x9, x8, lsl #32     /* a[1]..               low = rest + ((q << 32) + (times_top(q) << 128)) */
 	ldp	x9, x14, [x1, #16]      /* x9=a[2] x14=a[3] */
 	adcs	x9, x9, x10             /* a[2].. */
 	lsr	x10, x8, #32            /* (a[1]..).high */
-	mul	x15, x8, x11            /* a[1]...lo */
+	mul	x15, x8, x11            /* a[1]...lo            return q * TOP */
 	umulh	x16, x8, x11            /* a[1]...hi */
-	adcs	x12, x14, x12           /* a[3].. */
+	adcs	x12, x14, x12           /* a[3]..               low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x13, x13, xzr           /* a[0].hi.. */
 	adds	x8, x9, x8, lsl #32     /* a[2].. */
 	adcs	x9, x12, x10            /* a[3].. */
 	lsr	x10, x8, #32            /* (a[2]..).high */
-	mul	x12, x8, x11            /* a[2]...lo */
+	mul	x12, x8, x11            /* a[2]...lo            return q * TOP */
 	umulh	x14, x8, x11            /* a[2]...hi */
-	adcs	x13, x13, x15           /* a[0].hi.. */
+	adcs	x13, x13, x15           /* a[0].hi..            low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x15, x16, xzr           /* a[1]...hi.. */
 	adds	x8, x9, x8, lsl #32     /* a[3].. */
 	adcs	x9, x13, x10            /* a[0].hi.. */
 	lsr	x10, x8, #32            /* (a[3]..).high */
-	mul	x13, x8, x11            /* a[3]...lo */
+	mul	x13, x8, x11            /* a[3]...lo            return q * TOP */
 	umulh	x11, x8, x11            /* a[3]...hi */
-	adcs	x12, x15, x12           /* a[1]...hi.. */
+	adcs	x12, x15, x12           /* a[1]...hi..          low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x14, x14, xzr           /* a[2]...hi.. */
 	adds	x8, x9, x8, lsl #32     /* a[0].hi.. */
 	adcs	x9, x12, x10            /* a[1]...hi.. */
@@ -1015,35 +1015,35 @@ SYMBOL(p256_from_bytes):
 	adcs	x8, x8, x2              /* .hi.. */
 	umulh	x11, x11, x1            /* .hi */
 	adcs	x9, x9, x20             /* .hi.. */
-	lsr	x2, x16, #32            /* .lo.high             low = rest + ((q << 32) + (q * TOP << 128)) */
+	lsr	x2, x16, #32            /* .lo.high             low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcs	x10, x10, x3            /* .hi..                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
-	mul	x3, x16, x13            /* .lo.lo               low = rest + ((q << 32) + (q * TOP << 128)) */
+	mul	x3, x16, x13            /* .lo.lo               return q * TOP */
 	adc	x11, x11, xzr           /* .hi..                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
 	adds	x8, x8, x15             /* .hi.. */
-	umulh	x15, x16, x13           /* .lo.hi               low = rest + ((q << 32) + (q * TOP << 128)) */
+	umulh	x15, x16, x13           /* .lo.hi               return q * TOP */
 	adcs	x9, x9, x7              /* .hi..                return reduced(pick(beyond, 0, s.value) * (2**512 % P)), 1 - beyond */
 	adcs	x10, x10, x4            /* .hi.. */
 	adc	x11, x11, xzr           /* .hi.. */
-	adds	x16, x17, x16, lsl #32  /* .lo..                low = rest + ((q << 32) + (q * TOP << 128)) */
+	adds	x16, x17, x16, lsl #32  /* .lo..                low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adcs	x17, x5, x2             /* .lo.. */
 	lsr	x7, x16, #32            /* (.lo..).high */
-	mul	x5, x16, x13            /* .lo...lo */
+	mul	x5, x16, x13            /* .lo...lo             return q * TOP */
 	umulh	x4, x16, x13            /* .lo...hi */
-	adcs	x6, x6, x3              /* .lo.. */
+	adcs	x6, x6, x3              /* .lo..                low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x15, x15, xzr           /* .lo.hi.. */
 	adds	x16, x17, x16, lsl #32  /* .lo.. */
 	adcs	x17, x6, x7             /* .lo.. */
 	lsr	x7, x16, #32            /* (.lo..).high */
-	mul	x6, x16, x13            /* .lo...lo */
+	mul	x6, x16, x13            /* .lo...lo             return q * TOP */
 	umulh	x3, x16, x13            /* .lo...hi */
-	adcs	x15, x15, x5            /* .lo.hi.. */
+	adcs	x15, x15, x5            /* .lo.hi..             low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x5, x4, xzr             /* .lo...hi.. */
 	adds	x16, x17, x16, lsl #32  /* .lo.. */
 	adcs	x15, x15, x7            /* .lo.hi.. */
 	lsr	x17, x16, #32           /* (.lo..).high */
-	mul	x7, x16, x13            /* .lo...lo */
+	mul	x7, x16, x13            /* .lo...lo             return q * TOP */
 	umulh	x4, x16, x13            /* .lo...hi */
-	adcs	x6, x5, x6              /* .lo...hi.. */
+	adcs	x6, x5, x6              /* .lo...hi..           low = rest + ((q << 32) + (times_top(q) << 128)) */
 	adc	x5, x3, xzr             /* .lo...hi.. */
 	adds	x15, x15, x16, lsl #32  /* .lo.hi.. */
 	adcs	x16, x6, x17            /* .lo...hi.. */

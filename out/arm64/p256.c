@@ -218,10 +218,12 @@ void p256_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[4])
     uint64_t c24;
     const uint64_t a2b3hi4 = add_carry(a2b3hi3, (uint64_t)(t15 >> 64), c23, &c24);
     const uint64_t a3b3hi2 = a3b3hi + 0 + c24;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0b0lo2 = a0b0lo << 32;
     const uint64_t a0b0lohigh = a0b0lo >> 32;
+    /* return q * TOP */
     const u128 t17 = (u128)a0b0lo * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c25;
     const uint64_t a0b1lo3 = add_carry(a0b1lo2, a0b0lo2, 0, &c25);
     uint64_t c26;
@@ -231,7 +233,9 @@ void p256_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[4])
     const uint64_t a0b0lohi = (uint64_t)(t17 >> 64) + 0 + c27;
     const uint64_t a0b1lo4 = a0b1lo3 << 32;
     const uint64_t a0b1lohigh = a0b1lo3 >> 32;
+    /* return q * TOP */
     const u128 t18 = (u128)a0b1lo3 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c28;
     const uint64_t a0b2lo6 = add_carry(a0b2lo5, a0b1lo4, 0, &c28);
     uint64_t c29;
@@ -241,7 +245,9 @@ void p256_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[4])
     const uint64_t a0b1lohi = (uint64_t)(t18 >> 64) + 0 + c30;
     const uint64_t a0b2lo7 = a0b2lo6 << 32;
     const uint64_t a0b2lohigh = a0b2lo6 >> 32;
+    /* return q * TOP */
     const u128 t19 = (u128)a0b2lo6 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c31;
     const uint64_t a0b3lo9 = add_carry(a0b3lo8, a0b2lo7, 0, &c31);
     uint64_t c32;
@@ -251,7 +257,9 @@ void p256_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[4])
     const uint64_t a0b2lohi = (uint64_t)(t19 >> 64) + 0 + c33;
     const uint64_t a0b3lo10 = a0b3lo9 << 32;
     const uint64_t a0b3lohigh = a0b3lo9 >> 32;
+    /* return q * TOP */
     const u128 t20 = (u128)a0b3lo9 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c34;
     const uint64_t a0b0lohi4 = add_carry(a0b0lohi3, a0b3lo10, 0, &c34);
     uint64_t c35;
@@ -348,10 +356,12 @@ void p256_sqr(uint64_t out[4], const uint64_t a[4])
     uint64_t c18;
     const uint64_t a2a3hi3 = add_carry(a2a3hi2, (uint64_t)t10, c17, &c18);
     const uint64_t a3a3hi = c12 + (uint64_t)(t10 >> 64) + c18;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0a0lo2 = a0a0lo << 32;
     const uint64_t a0a0lohigh = a0a0lo >> 32;
+    /* return q * TOP */
     const u128 t11 = (u128)a0a0lo * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c19;
     const uint64_t a0a1lo4 = add_carry(a0a1lo3, a0a0lo2, 0, &c19);
     uint64_t c20;
@@ -361,7 +371,9 @@ void p256_sqr(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0a0lohi = (uint64_t)(t11 >> 64) + 0 + c21;
     const uint64_t a0a1lo5 = a0a1lo4 << 32;
     const uint64_t a0a1lohigh = a0a1lo4 >> 32;
+    /* return q * TOP */
     const u128 t12 = (u128)a0a1lo4 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c22;
     const uint64_t a0a2lo5 = add_carry(a0a2lo4, a0a1lo5, 0, &c22);
     uint64_t c23;
@@ -371,7 +383,9 @@ void p256_sqr(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0a1lohi = (uint64_t)(t12 >> 64) + 0 + c24;
     const uint64_t a0a2lo6 = a0a2lo5 << 32;
     const uint64_t a0a2lohigh = a0a2lo5 >> 32;
+    /* return q * TOP */
     const u128 t13 = (u128)a0a2lo5 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c25;
     const uint64_t a1a2lo7 = add_carry(a1a2lo6, a0a2lo6, 0, &c25);
     uint64_t c26;
@@ -381,7 +395,9 @@ void p256_sqr(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0a2lohi = (uint64_t)(t13 >> 64) + 0 + c27;
     const uint64_t a1a2lo8 = a1a2lo7 << 32;
     const uint64_t a1a2lohigh = a1a2lo7 >> 32;
+    /* return q * TOP */
     const u128 t14 = (u128)a1a2lo7 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c28;
     const uint64_t a0a0lohi4 = add_carry(a0a0lohi3, a1a2lo8, 0, &c28);
     uint64_t c29;
@@ -490,10 +506,12 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             uint64_t c18;
             const uint64_t s2s3hi3 = add_carry(s2s3hi2, (uint64_t)t10, c17, &c18);
             const uint64_t s3s3hi = c12 + (uint64_t)(t10 >> 64) + c18;
-            /* low = rest + ((q << 32) + (q * TOP << 128)) */
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             const uint64_t s0s0lo2 = s0s0lo << 32;
             const uint64_t s0s0lohigh = s0s0lo >> 32;
+            /* return q * TOP */
             const u128 t11 = (u128)s0s0lo * UINT64_C(0xffffffff00000001);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c19;
             const uint64_t s0s1lo4 = add_carry(s0s1lo3, s0s0lo2, 0, &c19);
             uint64_t c20;
@@ -503,7 +521,9 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t s0s0lohi = (uint64_t)(t11 >> 64) + 0 + c21;
             const uint64_t s0s1lo5 = s0s1lo4 << 32;
             const uint64_t s0s1lohigh = s0s1lo4 >> 32;
+            /* return q * TOP */
             const u128 t12 = (u128)s0s1lo4 * UINT64_C(0xffffffff00000001);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c22;
             const uint64_t s0s2lo5 = add_carry(s0s2lo4, s0s1lo5, 0, &c22);
             uint64_t c23;
@@ -513,7 +533,9 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t s0s1lohi = (uint64_t)(t12 >> 64) + 0 + c24;
             const uint64_t s0s2lo6 = s0s2lo5 << 32;
             const uint64_t s0s2lohigh = s0s2lo5 >> 32;
+            /* return q * TOP */
             const u128 t13 = (u128)s0s2lo5 * UINT64_C(0xffffffff00000001);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c25;
             const uint64_t s1s2lo7 = add_carry(s1s2lo6, s0s2lo6, 0, &c25);
             uint64_t c26;
@@ -523,7 +545,9 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t s0s2lohi = (uint64_t)(t13 >> 64) + 0 + c27;
             const uint64_t s1s2lo8 = s1s2lo7 << 32;
             const uint64_t s1s2lohigh = s1s2lo7 >> 32;
+            /* return q * TOP */
             const u128 t14 = (u128)s1s2lo7 * UINT64_C(0xffffffff00000001);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c28;
             const uint64_t s0s0lohi4 = add_carry(s0s0lohi3, s1s2lo8, 0, &c28);
             uint64_t c29;
@@ -842,10 +866,12 @@ void p256_to_mont(uint64_t out[4], const uint64_t a[4])
     uint64_t c24;
     const uint64_t a2hi4 = add_carry(a2hi3, (uint64_t)(t15 >> 64), c23, &c24);
     const uint64_t a3hi2 = a3hi + 0 + c24;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t w2 = w1 << 32;
     const uint64_t w3 = w1 >> 32;
+    /* return q * TOP */
     const u128 t17 = (u128)w1 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c25;
     const uint64_t a0lo13 = add_carry(a0lo4, w2, 0, &c25);
     uint64_t c26;
@@ -855,7 +881,9 @@ void p256_to_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t w4 = (uint64_t)(t17 >> 64) + 0 + c27;
     const uint64_t a0lo16 = a0lo13 << 32;
     const uint64_t a0lohigh = a0lo13 >> 32;
+    /* return q * TOP */
     const u128 t18 = (u128)a0lo13 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c28;
     const uint64_t a0lo17 = add_carry(a0lo14, a0lo16, 0, &c28);
     uint64_t c29;
@@ -865,7 +893,9 @@ void p256_to_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0lohi = (uint64_t)(t18 >> 64) + 0 + c30;
     const uint64_t a0lo19 = a0lo17 << 32;
     const uint64_t a0lohigh2 = a0lo17 >> 32;
+    /* return q * TOP */
     const u128 t19 = (u128)a0lo17 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c31;
     const uint64_t a0lo20 = add_carry(a0lo18, a0lo19, 0, &c31);
     uint64_t c32;
@@ -875,7 +905,9 @@ void p256_to_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0lohi3 = (uint64_t)(t19 >> 64) + 0 + c33;
     const uint64_t a0lo21 = a0lo20 << 32;
     const uint64_t a0lohigh3 = a0lo20 >> 32;
+    /* return q * TOP */
     const u128 t20 = (u128)a0lo20 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c34;
     const uint64_t w7 = add_carry(w6, a0lo21, 0, &c34);
     uint64_t c35;
@@ -920,10 +952,12 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a1 = a[1];
     const uint64_t a2 = a[2];
     const uint64_t a3 = a[3];
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0_2 = a0 << 32;
     const uint64_t a0high = a0 >> 32;
+    /* return q * TOP */
     const u128 t1 = (u128)a0 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c1;
     const uint64_t a1_2 = add_carry(a1, a0_2, 0, &c1);
     uint64_t c2;
@@ -933,7 +967,9 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0hi = (uint64_t)(t1 >> 64) + 0 + c3;
     const uint64_t a1_3 = a1_2 << 32;
     const uint64_t a1high = a1_2 >> 32;
+    /* return q * TOP */
     const u128 t2 = (u128)a1_2 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c4;
     const uint64_t a2_3 = add_carry(a2_2, a1_3, 0, &c4);
     uint64_t c5;
@@ -943,7 +979,9 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a1hi = (uint64_t)(t2 >> 64) + 0 + c6;
     const uint64_t a2_4 = a2_3 << 32;
     const uint64_t a2high = a2_3 >> 32;
+    /* return q * TOP */
     const u128 t3 = (u128)a2_3 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c7;
     const uint64_t a3_4 = add_carry(a3_3, a2_4, 0, &c7);
     uint64_t c8;
@@ -953,7 +991,9 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a2hi = (uint64_t)(t3 >> 64) + 0 + c9;
     const uint64_t a3_5 = a3_4 << 32;
     const uint64_t a3high = a3_4 >> 32;
+    /* return q * TOP */
     const u128 t4 = (u128)a3_4 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c10;
     const uint64_t a0hi4 = add_carry(a0hi3, a3_5, 0, &c10);
     uint64_t c11;
@@ -975,10 +1015,12 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a1 = a[1];
     const uint64_t a2 = a[2];
     const uint64_t a3 = a[3];
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0_2 = a0 << 32;
     const uint64_t a0high = a0 >> 32;
+    /* return q * TOP */
     const u128 t1 = (u128)a0 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c1;
     const uint64_t a1_2 = add_carry(a1, a0_2, 0, &c1);
     uint64_t c2;
@@ -988,7 +1030,9 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a0hi = (uint64_t)(t1 >> 64) + 0 + c3;
     const uint64_t a1_3 = a1_2 << 32;
     const uint64_t a1high = a1_2 >> 32;
+    /* return q * TOP */
     const u128 t2 = (u128)a1_2 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c4;
     const uint64_t a2_3 = add_carry(a2_2, a1_3, 0, &c4);
     uint64_t c5;
@@ -998,7 +1042,9 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a1hi = (uint64_t)(t2 >> 64) + 0 + c6;
     const uint64_t a2_4 = a2_3 << 32;
     const uint64_t a2high = a2_3 >> 32;
+    /* return q * TOP */
     const u128 t3 = (u128)a2_3 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c7;
     const uint64_t a3_4 = add_carry(a3_3, a2_4, 0, &c7);
     uint64_t c8;
@@ -1008,7 +1054,9 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a2hi = (uint64_t)(t3 >> 64) + 0 + c9;
     const uint64_t a3_5 = a3_4 << 32;
     const uint64_t a3high = a3_4 >> 32;
+    /* return q * TOP */
     const u128 t4 = (u128)a3_4 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c10;
     const uint64_t a0hi4 = add_carry(a0hi3, a3_5, 0, &c10);
     uint64_t c11;
@@ -1125,10 +1173,12 @@ uint64_t p256_from_bytes(uint64_t out[4], const uint8_t s[32])
     uint64_t c29;
     const uint64_t hi18 = add_carry(hi14, (uint64_t)(t15 >> 64), c28, &c29);
     const uint64_t hi19 = hi15 + 0 + c29;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t lo14 = lo << 32;
     const uint64_t lohigh = lo >> 32;
+    /* return q * TOP */
     const u128 t17 = (u128)lo * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c30;
     const uint64_t lo15 = add_carry(lo5, lo14, 0, &c30);
     uint64_t c31;
@@ -1138,7 +1188,9 @@ uint64_t p256_from_bytes(uint64_t out[4], const uint8_t s[32])
     const uint64_t lohi = (uint64_t)(t17 >> 64) + 0 + c32;
     const uint64_t lo18 = lo15 << 32;
     const uint64_t lohigh2 = lo15 >> 32;
+    /* return q * TOP */
     const u128 t18 = (u128)lo15 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c33;
     const uint64_t lo19 = add_carry(lo16, lo18, 0, &c33);
     uint64_t c34;
@@ -1148,7 +1200,9 @@ uint64_t p256_from_bytes(uint64_t out[4], const uint8_t s[32])
     const uint64_t lohi3 = (uint64_t)(t18 >> 64) + 0 + c35;
     const uint64_t lo21 = lo19 << 32;
     const uint64_t lohigh3 = lo19 >> 32;
+    /* return q * TOP */
     const u128 t19 = (u128)lo19 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c36;
     const uint64_t lo22 = add_carry(lo20, lo21, 0, &c36);
     uint64_t c37;
@@ -1158,7 +1212,9 @@ uint64_t p256_from_bytes(uint64_t out[4], const uint8_t s[32])
     const uint64_t lohi6 = (uint64_t)(t19 >> 64) + 0 + c38;
     const uint64_t lo23 = lo22 << 32;
     const uint64_t lohigh4 = lo22 >> 32;
+    /* return q * TOP */
     const u128 t20 = (u128)lo22 * UINT64_C(0xffffffff00000001);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c39;
     const uint64_t lohi7 = add_carry(lohi4, lo23, 0, &c39);
     uint64_t c40;
@@ -1656,11 +1712,13 @@ void p256_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[4])
     uint64_t c24;
     const uint64_t a2b3hi4 = add_carry(a2b3hi3, h15, c23, &c24);
     const uint64_t a3b3hi2 = a3b3hi + 0 + c24;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0b0lo2 = a0b0lo << 32;
     const uint64_t a0b0lohigh = a0b0lo >> 32;
+    /* return q * TOP */
     uint64_t h17;
     const uint64_t a0b0lolo = multiply(a0b0lo, UINT64_C(0xffffffff00000001), &h17);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c25;
     const uint64_t a0b1lo4 = add_carry(a0b1lo3, a0b0lo2, 0, &c25);
     uint64_t c26;
@@ -1670,8 +1728,10 @@ void p256_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[4])
     const uint64_t a0b0lohi = h17 + 0 + c27;
     const uint64_t a0b1lo5 = a0b1lo4 << 32;
     const uint64_t a0b1lohigh = a0b1lo4 >> 32;
+    /* return q * TOP */
     uint64_t h18;
     const uint64_t a0b1lolo = multiply(a0b1lo4, UINT64_C(0xffffffff00000001), &h18);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c28;
     const uint64_t a0b2lo7 = add_carry(a0b2lo6, a0b1lo5, 0, &c28);
     uint64_t c29;
@@ -1681,8 +1741,10 @@ void p256_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[4])
     const uint64_t a0b1lohi = h18 + 0 + c30;
     const uint64_t a0b2lo8 = a0b2lo7 << 32;
     const uint64_t a0b2lohigh = a0b2lo7 >> 32;
+    /* return q * TOP */
     uint64_t h19;
     const uint64_t a0b2lolo = multiply(a0b2lo7, UINT64_C(0xffffffff00000001), &h19);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c31;
     const uint64_t a0b3lo10 = add_carry(a0b3lo9, a0b2lo8, 0, &c31);
     uint64_t c32;
@@ -1692,8 +1754,10 @@ void p256_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[4])
     const uint64_t a0b2lohi = h19 + 0 + c33;
     const uint64_t a0b3lo11 = a0b3lo10 << 32;
     const uint64_t a0b3lohigh = a0b3lo10 >> 32;
+    /* return q * TOP */
     uint64_t h20;
     const uint64_t a0b3lolo = multiply(a0b3lo10, UINT64_C(0xffffffff00000001), &h20);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c34;
     const uint64_t a0b0lohi4 = add_carry(a0b0lohi3, a0b3lo11, 0, &c34);
     uint64_t c35;
@@ -1798,11 +1862,13 @@ void p256_sqr(uint64_t out[4], const uint64_t a[4])
     uint64_t c18;
     const uint64_t a2a3hi3 = add_carry(a2a3hi2, a3a3lo, c17, &c18);
     const uint64_t a3a3hi = c12 + h10 + c18;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0a0lo2 = a0a0lo << 32;
     const uint64_t a0a0lohigh = a0a0lo >> 32;
+    /* return q * TOP */
     uint64_t h11;
     const uint64_t a0a0lolo = multiply(a0a0lo, UINT64_C(0xffffffff00000001), &h11);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c19;
     const uint64_t a0a1lo4 = add_carry(a0a1lo3, a0a0lo2, 0, &c19);
     uint64_t c20;
@@ -1812,8 +1878,10 @@ void p256_sqr(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0a0lohi = h11 + 0 + c21;
     const uint64_t a0a1lo5 = a0a1lo4 << 32;
     const uint64_t a0a1lohigh = a0a1lo4 >> 32;
+    /* return q * TOP */
     uint64_t h12;
     const uint64_t a0a1lolo = multiply(a0a1lo4, UINT64_C(0xffffffff00000001), &h12);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c22;
     const uint64_t a0a2lo6 = add_carry(a0a2lo5, a0a1lo5, 0, &c22);
     uint64_t c23;
@@ -1823,8 +1891,10 @@ void p256_sqr(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0a1lohi = h12 + 0 + c24;
     const uint64_t a0a2lo7 = a0a2lo6 << 32;
     const uint64_t a0a2lohigh = a0a2lo6 >> 32;
+    /* return q * TOP */
     uint64_t h13;
     const uint64_t a0a2lolo = multiply(a0a2lo6, UINT64_C(0xffffffff00000001), &h13);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c25;
     const uint64_t a1a2lo8 = add_carry(a1a2lo7, a0a2lo7, 0, &c25);
     uint64_t c26;
@@ -1834,8 +1904,10 @@ void p256_sqr(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0a2lohi = h13 + 0 + c27;
     const uint64_t a1a2lo9 = a1a2lo8 << 32;
     const uint64_t a1a2lohigh = a1a2lo8 >> 32;
+    /* return q * TOP */
     uint64_t h14;
     const uint64_t a1a2lolo = multiply(a1a2lo8, UINT64_C(0xffffffff00000001), &h14);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c28;
     const uint64_t a0a0lohi4 = add_carry(a0a0lohi3, a1a2lo9, 0, &c28);
     uint64_t c29;
@@ -1952,11 +2024,13 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             uint64_t c18;
             const uint64_t s2s3hi3 = add_carry(s2s3hi2, s3s3lo, c17, &c18);
             const uint64_t s3s3hi = c12 + h10 + c18;
-            /* low = rest + ((q << 32) + (q * TOP << 128)) */
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             const uint64_t s0s0lo2 = s0s0lo << 32;
             const uint64_t s0s0lohigh = s0s0lo >> 32;
+            /* return q * TOP */
             uint64_t h11;
             const uint64_t s0s0lolo = multiply(s0s0lo, UINT64_C(0xffffffff00000001), &h11);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c19;
             const uint64_t s0s1lo4 = add_carry(s0s1lo3, s0s0lo2, 0, &c19);
             uint64_t c20;
@@ -1966,8 +2040,10 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t s0s0lohi = h11 + 0 + c21;
             const uint64_t s0s1lo5 = s0s1lo4 << 32;
             const uint64_t s0s1lohigh = s0s1lo4 >> 32;
+            /* return q * TOP */
             uint64_t h12;
             const uint64_t s0s1lolo = multiply(s0s1lo4, UINT64_C(0xffffffff00000001), &h12);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c22;
             const uint64_t s0s2lo6 = add_carry(s0s2lo5, s0s1lo5, 0, &c22);
             uint64_t c23;
@@ -1977,8 +2053,10 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t s0s1lohi = h12 + 0 + c24;
             const uint64_t s0s2lo7 = s0s2lo6 << 32;
             const uint64_t s0s2lohigh = s0s2lo6 >> 32;
+            /* return q * TOP */
             uint64_t h13;
             const uint64_t s0s2lolo = multiply(s0s2lo6, UINT64_C(0xffffffff00000001), &h13);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c25;
             const uint64_t s1s2lo8 = add_carry(s1s2lo7, s0s2lo7, 0, &c25);
             uint64_t c26;
@@ -1988,8 +2066,10 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t s0s2lohi = h13 + 0 + c27;
             const uint64_t s1s2lo9 = s1s2lo8 << 32;
             const uint64_t s1s2lohigh = s1s2lo8 >> 32;
+            /* return q * TOP */
             uint64_t h14;
             const uint64_t s1s2lolo = multiply(s1s2lo8, UINT64_C(0xffffffff00000001), &h14);
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c28;
             const uint64_t s0s0lohi4 = add_carry(s0s0lohi3, s1s2lo9, 0, &c28);
             uint64_t c29;
@@ -2327,11 +2407,13 @@ void p256_to_mont(uint64_t out[4], const uint64_t a[4])
     uint64_t c24;
     const uint64_t a2hi4 = add_carry(a2hi3, h15, c23, &c24);
     const uint64_t a3hi2 = a3hi + 0 + c24;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t w5 = w1 << 32;
     const uint64_t w6 = w1 >> 32;
+    /* return q * TOP */
     uint64_t h17;
     const uint64_t w7 = multiply(w1, UINT64_C(0xffffffff00000001), &h17);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c25;
     const uint64_t a0lo16 = add_carry(a0lo7, w5, 0, &c25);
     uint64_t c26;
@@ -2341,8 +2423,10 @@ void p256_to_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t w8 = h17 + 0 + c27;
     const uint64_t a0lo19 = a0lo16 << 32;
     const uint64_t a0lohigh = a0lo16 >> 32;
+    /* return q * TOP */
     uint64_t h18;
     const uint64_t a0lolo = multiply(a0lo16, UINT64_C(0xffffffff00000001), &h18);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c28;
     const uint64_t a0lo20 = add_carry(a0lo17, a0lo19, 0, &c28);
     uint64_t c29;
@@ -2352,8 +2436,10 @@ void p256_to_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0lohi = h18 + 0 + c30;
     const uint64_t a0lo22 = a0lo20 << 32;
     const uint64_t a0lohigh2 = a0lo20 >> 32;
+    /* return q * TOP */
     uint64_t h19;
     const uint64_t a0lolo2 = multiply(a0lo20, UINT64_C(0xffffffff00000001), &h19);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c31;
     const uint64_t a0lo23 = add_carry(a0lo21, a0lo22, 0, &c31);
     uint64_t c32;
@@ -2363,8 +2449,10 @@ void p256_to_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0lohi3 = h19 + 0 + c33;
     const uint64_t a0lo24 = a0lo23 << 32;
     const uint64_t a0lohigh3 = a0lo23 >> 32;
+    /* return q * TOP */
     uint64_t h20;
     const uint64_t a0lolo3 = multiply(a0lo23, UINT64_C(0xffffffff00000001), &h20);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c34;
     const uint64_t w11 = add_carry(w10, a0lo24, 0, &c34);
     uint64_t c35;
@@ -2409,11 +2497,13 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a1 = a[1];
     const uint64_t a2 = a[2];
     const uint64_t a3 = a[3];
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0_2 = a0 << 32;
     const uint64_t a0high = a0 >> 32;
+    /* return q * TOP */
     uint64_t h1;
     const uint64_t a0lo = multiply(a0, UINT64_C(0xffffffff00000001), &h1);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c1;
     const uint64_t a1_2 = add_carry(a1, a0_2, 0, &c1);
     uint64_t c2;
@@ -2423,8 +2513,10 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a0hi = h1 + 0 + c3;
     const uint64_t a1_3 = a1_2 << 32;
     const uint64_t a1high = a1_2 >> 32;
+    /* return q * TOP */
     uint64_t h2;
     const uint64_t a1lo = multiply(a1_2, UINT64_C(0xffffffff00000001), &h2);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c4;
     const uint64_t a2_3 = add_carry(a2_2, a1_3, 0, &c4);
     uint64_t c5;
@@ -2434,8 +2526,10 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a1hi = h2 + 0 + c6;
     const uint64_t a2_4 = a2_3 << 32;
     const uint64_t a2high = a2_3 >> 32;
+    /* return q * TOP */
     uint64_t h3;
     const uint64_t a2lo = multiply(a2_3, UINT64_C(0xffffffff00000001), &h3);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c7;
     const uint64_t a3_4 = add_carry(a3_3, a2_4, 0, &c7);
     uint64_t c8;
@@ -2445,8 +2539,10 @@ void p256_from_mont(uint64_t out[4], const uint64_t a[4])
     const uint64_t a2hi = h3 + 0 + c9;
     const uint64_t a3_5 = a3_4 << 32;
     const uint64_t a3high = a3_4 >> 32;
+    /* return q * TOP */
     uint64_t h4;
     const uint64_t a3lo = multiply(a3_4, UINT64_C(0xffffffff00000001), &h4);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c10;
     const uint64_t a0hi4 = add_carry(a0hi3, a3_5, 0, &c10);
     uint64_t c11;
@@ -2468,11 +2564,13 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a1 = a[1];
     const uint64_t a2 = a[2];
     const uint64_t a3 = a[3];
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t a0_2 = a0 << 32;
     const uint64_t a0high = a0 >> 32;
+    /* return q * TOP */
     uint64_t h1;
     const uint64_t a0lo = multiply(a0, UINT64_C(0xffffffff00000001), &h1);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c1;
     const uint64_t a1_2 = add_carry(a1, a0_2, 0, &c1);
     uint64_t c2;
@@ -2482,8 +2580,10 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a0hi = h1 + 0 + c3;
     const uint64_t a1_3 = a1_2 << 32;
     const uint64_t a1high = a1_2 >> 32;
+    /* return q * TOP */
     uint64_t h2;
     const uint64_t a1lo = multiply(a1_2, UINT64_C(0xffffffff00000001), &h2);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c4;
     const uint64_t a2_3 = add_carry(a2_2, a1_3, 0, &c4);
     uint64_t c5;
@@ -2493,8 +2593,10 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a1hi = h2 + 0 + c6;
     const uint64_t a2_4 = a2_3 << 32;
     const uint64_t a2high = a2_3 >> 32;
+    /* return q * TOP */
     uint64_t h3;
     const uint64_t a2lo = multiply(a2_3, UINT64_C(0xffffffff00000001), &h3);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c7;
     const uint64_t a3_4 = add_carry(a3_3, a2_4, 0, &c7);
     uint64_t c8;
@@ -2504,8 +2606,10 @@ void p256_to_bytes(uint8_t out[32], const uint64_t a[4])
     const uint64_t a2hi = h3 + 0 + c9;
     const uint64_t a3_5 = a3_4 << 32;
     const uint64_t a3high = a3_4 >> 32;
+    /* return q * TOP */
     uint64_t h4;
     const uint64_t a3lo = multiply(a3_4, UINT64_C(0xffffffff00000001), &h4);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c10;
     const uint64_t a0hi4 = add_carry(a0hi3, a3_5, 0, &c10);
     uint64_t c11;
@@ -2637,11 +2741,13 @@ uint64_t p256_from_bytes(uint64_t out[4], const uint8_t s[32])
     uint64_t c29;
     const uint64_t hi18 = add_carry(hi14, h15, c28, &c29);
     const uint64_t hi19 = hi15 + 0 + c29;
-    /* low = rest + ((q << 32) + (q * TOP << 128)) */
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     const uint64_t lo29 = lo << 32;
     const uint64_t lohigh = lo >> 32;
+    /* return q * TOP */
     uint64_t h17;
     const uint64_t lolo = multiply(lo, UINT64_C(0xffffffff00000001), &h17);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c30;
     const uint64_t lo30 = add_carry(lo12, lo29, 0, &c30);
     uint64_t c31;
@@ -2651,8 +2757,10 @@ uint64_t p256_from_bytes(uint64_t out[4], const uint8_t s[32])
     const uint64_t lohi = h17 + 0 + c32;
     const uint64_t lo33 = lo30 << 32;
     const uint64_t lohigh2 = lo30 >> 32;
+    /* return q * TOP */
     uint64_t h18;
     const uint64_t lolo2 = multiply(lo30, UINT64_C(0xffffffff00000001), &h18);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c33;
     const uint64_t lo34 = add_carry(lo31, lo33, 0, &c33);
     uint64_t c34;
@@ -2662,8 +2770,10 @@ uint64_t p256_from_bytes(uint64_t out[4], const uint8_t s[32])
     const uint64_t lohi3 = h18 + 0 + c35;
     const uint64_t lo36 = lo34 << 32;
     const uint64_t lohigh3 = lo34 >> 32;
+    /* return q * TOP */
     uint64_t h19;
     const uint64_t lolo3 = multiply(lo34, UINT64_C(0xffffffff00000001), &h19);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c36;
     const uint64_t lo37 = add_carry(lo35, lo36, 0, &c36);
     uint64_t c37;
@@ -2673,8 +2783,10 @@ uint64_t p256_from_bytes(uint64_t out[4], const uint8_t s[32])
     const uint64_t lohi6 = h19 + 0 + c38;
     const uint64_t lo38 = lo37 << 32;
     const uint64_t lohigh4 = lo37 >> 32;
+    /* return q * TOP */
     uint64_t h20;
     const uint64_t lolo4 = multiply(lo37, UINT64_C(0xffffffff00000001), &h20);
+    /* low = rest + ((q << 32) + (times_top(q) << 128)) */
     uint64_t c39;
     const uint64_t lohi7 = add_carry(lohi4, lo38, 0, &c39);
     uint64_t c40;
