@@ -34,7 +34,7 @@ SELECTORS = {"amd64": Amd64, "arm64": Arm64}
 #: What is tried: how far the scheduler may move things, and the registers that it counts on.
 FREEDOMS = {
     "amd64": (Freedom(0, 11), Freedom(6, 11)),
-    "arm64": (Freedom(0, 15), Freedom(6, 15), Freedom(6, 20), Freedom(10, 20)),
+    "arm64": (Freedom(0, 15), Freedom(6, 15), Freedom(6, 20), Freedom(10, 20), Freedom(16, 24)),
 }
 
 #: How many cycles of `estimate.cycles` weigh as much as one instruction: where cores find parallel work on their own,

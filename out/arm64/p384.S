@@ -56,8 +56,8 @@
  * out     out: limbs below 2^64, the value below p
  * args    out in x0, a in x1, b in x2
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24 x25
- * stack   64 bytes
+ * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28
+ * stack   80 bytes
  */
 	.globl	SYMBOL(p384_mul)
 	HIDDEN(p384_mul)
@@ -66,18 +66,22 @@
 SYMBOL(p384_mul):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-64]!   /* save */
-	.cfi_def_cfa_offset 64
-	.cfi_offset x19, -64
-	.cfi_offset x20, -56
+	stp	x19, x20, [sp, #-80]!   /* save */
+	.cfi_def_cfa_offset 80
+	.cfi_offset x19, -80
+	.cfi_offset x20, -72
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -48
-	.cfi_offset x22, -40
+	.cfi_offset x21, -64
+	.cfi_offset x22, -56
 	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -32
-	.cfi_offset x24, -24
-	str	x25, [sp, #48]          /* save */
-	.cfi_offset x25, -16
+	.cfi_offset x23, -48
+	.cfi_offset x24, -40
+	stp	x25, x26, [sp, #48]     /* save */
+	.cfi_offset x25, -32
+	.cfi_offset x26, -24
+	stp	x27, x28, [sp, #64]     /* save */
+	.cfi_offset x27, -16
+	.cfi_offset x28, -8
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
@@ -95,210 +99,210 @@ SYMBOL(p384_mul):
 	mul	x21, x8, x19            /* a[0]*b[5].lo */
 	umulh	x8, x8, x19             /* a[0]*b[5].hi */
 	mul	x22, x9, x10            /* a[1]*b[0].lo */
+	umulh	x23, x9, x10            /* a[1]*b[0].hi */
+	mul	x24, x9, x11            /* a[1]*b[1].lo */
+	umulh	x25, x9, x11            /* a[1]*b[1].hi */
+	mul	x26, x9, x16            /* a[1]*b[2].lo */
 	adds	x13, x14, x13           /* a[0]*b[1].lo.. */
-	umulh	x14, x9, x10            /* a[1]*b[0].hi */
+	umulh	x14, x9, x16            /* a[1]*b[2].hi */
 	adcs	x15, x7, x15            /* a[0]*b[2].lo.. */
-	mul	x7, x9, x11             /* a[1]*b[1].lo */
+	mul	x7, x9, x17             /* a[1]*b[3].lo */
 	adcs	x6, x5, x6              /* a[0]*b[3].lo.. */
-	umulh	x5, x9, x11             /* a[1]*b[1].hi */
+	umulh	x5, x9, x17             /* a[1]*b[3].hi */
 	adcs	x4, x20, x4             /* a[0]*b[4].lo.. */
-	mul	x20, x9, x16            /* a[1]*b[2].lo */
+	mul	x20, x9, x3             /* a[1]*b[4].lo */
 	adcs	x2, x21, x2             /* a[0]*b[5].lo.. */
-	umulh	x21, x9, x16            /* a[1]*b[2].hi */
+	umulh	x21, x9, x3             /* a[1]*b[4].hi */
 	adc	x8, x8, xzr             /* a[0]*b[5].hi.. */
 	adds	x13, x13, x22           /* a[0]*b[1].lo.. */
-	mul	x22, x9, x17            /* a[1]*b[3].lo */
-	adcs	x15, x15, x7            /* a[0]*b[2].lo.. */
-	umulh	x7, x9, x17             /* a[1]*b[3].hi */
-	adcs	x6, x6, x20             /* a[0]*b[3].lo.. */
-	mul	x20, x9, x3             /* a[1]*b[4].lo */
-	adcs	x4, x4, x22             /* a[0]*b[4].lo.. */
-	umulh	x22, x9, x3             /* a[1]*b[4].hi */
-	adcs	x2, x2, x20             /* a[0]*b[5].lo.. */
-	mul	x20, x9, x19            /* a[1]*b[5].lo */
-	adcs	x8, x8, x20             /* a[0]*b[5].hi.. */
+	mul	x22, x9, x19            /* a[1]*b[5].lo */
+	adcs	x15, x15, x24           /* a[0]*b[2].lo.. */
+	ldp	x24, x27, [x1, #16]     /* x24=a[2] x27=a[3] */
 	umulh	x9, x9, x19             /* a[1]*b[5].hi */
-	adc	x9, x9, xzr             /* a[1]*b[5].hi.. */
-	adds	x14, x15, x14           /* a[0]*b[2].lo.. */
-	ldp	x15, x20, [x1, #16]     /* x15=a[2] x20=a[3] */
-	mul	x23, x15, x10           /* a[2]*b[0].lo */
-	adcs	x6, x6, x5              /* a[0]*b[3].lo.. */
-	umulh	x5, x15, x10            /* a[2]*b[0].hi */
-	adcs	x4, x4, x21             /* a[0]*b[4].lo.. */
-	mul	x21, x15, x11           /* a[2]*b[1].lo */
-	adcs	x7, x2, x7              /* a[0]*b[5].lo.. */
-	umulh	x2, x15, x11            /* a[2]*b[1].hi */
+	mul	x28, x24, x10           /* a[2]*b[0].lo */
+	adcs	x6, x6, x26             /* a[0]*b[3].lo.. */
+	adcs	x7, x4, x7              /* a[0]*b[4].lo.. */
+	umulh	x4, x24, x10            /* a[2]*b[0].hi */
+	adcs	x2, x2, x20             /* a[0]*b[5].lo.. */
+	mul	x20, x24, x11           /* a[2]*b[1].lo */
 	adcs	x8, x8, x22             /* a[0]*b[5].hi.. */
-	mul	x22, x15, x16           /* a[2]*b[2].lo */
+	umulh	x22, x24, x11           /* a[2]*b[1].hi */
 	adc	x9, x9, xzr             /* a[1]*b[5].hi.. */
-	umulh	x24, x15, x16           /* a[2]*b[2].hi */
-	adds	x14, x14, x23           /* a[0]*b[2].lo.. */
-	mul	x23, x15, x17           /* a[2]*b[3].lo */
-	adcs	x6, x6, x21             /* a[0]*b[3].lo.. */
-	umulh	x21, x15, x17           /* a[2]*b[3].hi */
-	adcs	x4, x4, x22             /* a[0]*b[4].lo.. */
-	mul	x22, x15, x3            /* a[2]*b[4].lo */
-	adcs	x7, x7, x23             /* a[0]*b[5].lo.. */
-	umulh	x23, x15, x3            /* a[2]*b[4].hi */
-	adcs	x8, x8, x22             /* a[0]*b[5].hi.. */
-	mul	x22, x15, x19           /* a[2]*b[5].lo */
-	adcs	x9, x9, x22             /* a[1]*b[5].hi.. */
-	umulh	x15, x15, x19           /* a[2]*b[5].hi */
-	adc	x15, x15, xzr           /* a[2]*b[5].hi.. */
-	adds	x6, x6, x5              /* a[0]*b[3].lo.. */
-	mul	x5, x20, x10            /* a[3]*b[0].lo */
-	adcs	x4, x4, x2              /* a[0]*b[4].lo.. */
-	adcs	x7, x7, x24             /* a[0]*b[5].lo.. */
-	umulh	x2, x20, x10            /* a[3]*b[0].hi */
+	adds	x15, x15, x23           /* a[0]*b[2].lo.. */
+	mul	x23, x24, x16           /* a[2]*b[2].lo */
+	adcs	x6, x6, x25             /* a[0]*b[3].lo.. */
+	umulh	x25, x24, x16           /* a[2]*b[2].hi */
+	adcs	x14, x7, x14            /* a[0]*b[4].lo.. */
+	mul	x7, x24, x17            /* a[2]*b[3].lo */
+	adcs	x5, x2, x5              /* a[0]*b[5].lo.. */
+	umulh	x2, x24, x17            /* a[2]*b[3].hi */
 	adcs	x8, x8, x21             /* a[0]*b[5].hi.. */
-	mul	x21, x20, x11           /* a[3]*b[1].lo */
-	adcs	x9, x9, x23             /* a[1]*b[5].hi.. */
-	umulh	x22, x20, x11           /* a[3]*b[1].hi */
-	adc	x15, x15, xzr           /* a[2]*b[5].hi.. */
-	mul	x23, x20, x16           /* a[3]*b[2].lo */
-	umulh	x24, x20, x16           /* a[3]*b[2].hi */
-	adds	x6, x6, x5              /* a[0]*b[3].lo.. */
-	mul	x5, x20, x17            /* a[3]*b[3].lo */
-	adcs	x4, x4, x21             /* a[0]*b[4].lo.. */
-	umulh	x21, x20, x17           /* a[3]*b[3].hi */
-	adcs	x7, x7, x23             /* a[0]*b[5].lo.. */
-	mul	x23, x20, x3            /* a[3]*b[4].lo */
-	adcs	x8, x8, x5              /* a[0]*b[5].hi.. */
-	umulh	x5, x20, x3             /* a[3]*b[4].hi */
-	adcs	x9, x9, x23             /* a[1]*b[5].hi.. */
-	mul	x23, x20, x19           /* a[3]*b[5].lo */
-	adcs	x15, x15, x23           /* a[2]*b[5].hi.. */
-	umulh	x20, x20, x19           /* a[3]*b[5].hi */
-	adc	x20, x20, xzr           /* a[3]*b[5].hi.. */
-	adds	x4, x4, x2              /* a[0]*b[4].lo.. */
+	mul	x21, x24, x3            /* a[2]*b[4].lo */
+	adc	x9, x9, xzr             /* a[1]*b[5].hi.. */
+	adds	x15, x15, x28           /* a[0]*b[2].lo.. */
+	umulh	x26, x24, x3            /* a[2]*b[4].hi */
+	adcs	x6, x6, x20             /* a[0]*b[3].lo.. */
+	mul	x20, x24, x19           /* a[2]*b[5].lo */
+	adcs	x14, x14, x23           /* a[0]*b[4].lo.. */
+	umulh	x23, x24, x19           /* a[2]*b[5].hi */
+	mul	x24, x27, x10           /* a[3]*b[0].lo */
+	adcs	x7, x5, x7              /* a[0]*b[5].lo.. */
+	adcs	x8, x8, x21             /* a[0]*b[5].hi.. */
+	umulh	x5, x27, x10            /* a[3]*b[0].hi */
+	adcs	x9, x9, x20             /* a[1]*b[5].hi.. */
+	mul	x20, x27, x11           /* a[3]*b[1].lo */
+	adc	x21, x23, xzr           /* a[2]*b[5].hi.. */
+	adds	x6, x6, x4              /* a[0]*b[3].lo.. */
+	umulh	x4, x27, x11            /* a[3]*b[1].hi */
+	adcs	x14, x14, x22           /* a[0]*b[4].lo.. */
+	mul	x22, x27, x16           /* a[3]*b[2].lo */
+	adcs	x7, x7, x25             /* a[0]*b[5].lo.. */
+	umulh	x23, x27, x16           /* a[3]*b[2].hi */
+	adcs	x8, x8, x2              /* a[0]*b[5].hi.. */
+	mul	x2, x27, x17            /* a[3]*b[3].lo */
+	adcs	x9, x9, x26             /* a[1]*b[5].hi.. */
+	umulh	x25, x27, x17           /* a[3]*b[3].hi */
+	adc	x21, x21, xzr           /* a[2]*b[5].hi.. */
+	adds	x6, x6, x24             /* a[0]*b[3].lo.. */
+	mul	x24, x27, x3            /* a[3]*b[4].lo */
+	adcs	x14, x14, x20           /* a[0]*b[4].lo.. */
+	umulh	x20, x27, x3            /* a[3]*b[4].hi */
 	adcs	x7, x7, x22             /* a[0]*b[5].lo.. */
-	ldp	x2, x22, [x1, #32]      /* x2=a[4] x22=a[5] */
-	mul	x23, x2, x10            /* a[4]*b[0].lo */
-	adcs	x8, x8, x24             /* a[0]*b[5].hi.. */
-	adcs	x9, x9, x21             /* a[1]*b[5].hi.. */
-	umulh	x1, x2, x10             /* a[4]*b[0].hi */
-	adcs	x15, x15, x5            /* a[2]*b[5].hi.. */
-	mul	x5, x2, x11             /* a[4]*b[1].lo */
-	adc	x20, x20, xzr           /* a[3]*b[5].hi.. */
-	umulh	x21, x2, x11            /* a[4]*b[1].hi */
-	mul	x24, x2, x16            /* a[4]*b[2].lo */
-	umulh	x25, x2, x16            /* a[4]*b[2].hi */
-	adds	x4, x4, x23             /* a[0]*b[4].lo.. */
-	mul	x23, x2, x17            /* a[4]*b[3].lo */
-	adcs	x7, x7, x5              /* a[0]*b[5].lo.. */
-	umulh	x5, x2, x17             /* a[4]*b[3].hi */
-	adcs	x8, x8, x24             /* a[0]*b[5].hi.. */
-	mul	x24, x2, x3             /* a[4]*b[4].lo */
-	adcs	x9, x9, x23             /* a[1]*b[5].hi.. */
-	umulh	x23, x2, x3             /* a[4]*b[4].hi */
-	adcs	x15, x15, x24           /* a[2]*b[5].hi.. */
-	mul	x24, x2, x19            /* a[4]*b[5].lo */
-	adcs	x20, x20, x24           /* a[3]*b[5].hi.. */
-	umulh	x2, x2, x19             /* a[4]*b[5].hi */
-	adc	x2, x2, xzr             /* a[4]*b[5].hi.. */
-	adds	x7, x7, x1              /* a[0]*b[5].lo.. */
-	adcs	x8, x8, x21             /* a[0]*b[5].hi.. */
+	mul	x22, x27, x19           /* a[3]*b[5].lo */
+	adcs	x8, x8, x2              /* a[0]*b[5].hi.. */
+	umulh	x2, x27, x19            /* a[3]*b[5].hi */
+	ldp	x26, x27, [x1, #32]     /* x26=a[4] x27=a[5] */
+	mul	x28, x26, x10           /* a[4]*b[0].lo */
+	adcs	x9, x9, x24             /* a[1]*b[5].hi.. */
+	adcs	x1, x21, x22            /* a[2]*b[5].hi.. */
+	umulh	x21, x26, x10           /* a[4]*b[0].hi */
+	adc	x2, x2, xzr             /* a[3]*b[5].hi.. */
+	adds	x14, x14, x5            /* a[0]*b[4].lo.. */
+	mul	x5, x26, x11            /* a[4]*b[1].lo */
+	adcs	x7, x7, x4              /* a[0]*b[5].lo.. */
+	umulh	x4, x26, x11            /* a[4]*b[1].hi */
+	adcs	x8, x8, x23             /* a[0]*b[5].hi.. */
+	mul	x22, x26, x16           /* a[4]*b[2].lo */
 	adcs	x9, x9, x25             /* a[1]*b[5].hi.. */
-	mul	x1, x22, x10            /* a[5]*b[0].lo */
-	adcs	x15, x15, x5            /* a[2]*b[5].hi.. */
-	adcs	x5, x20, x23            /* a[3]*b[5].hi.. */
-	umulh	x10, x22, x10           /* a[5]*b[0].hi */
-	mul	x20, x22, x11           /* a[5]*b[1].lo */
-	adc	x2, x2, xzr             /* a[4]*b[5].hi.. */
-	umulh	x11, x22, x11           /* a[5]*b[1].hi */
-	mul	x21, x22, x16           /* a[5]*b[2].lo */
-	umulh	x16, x22, x16           /* a[5]*b[2].hi */
-	adds	x7, x7, x1              /* a[0]*b[5].lo.. */
-	mul	x1, x22, x17            /* a[5]*b[3].lo */
-	adcs	x8, x8, x20             /* a[0]*b[5].hi.. */
-	umulh	x17, x22, x17           /* a[5]*b[3].hi */
-	adcs	x9, x9, x21             /* a[1]*b[5].hi.. */
-	mul	x20, x22, x3            /* a[5]*b[4].lo */
-	adcs	x15, x15, x1            /* a[2]*b[5].hi.. */
-	umulh	x3, x22, x3             /* a[5]*b[4].hi */
-	mul	x1, x22, x19            /* a[5]*b[5].lo */
-	umulh	x19, x22, x19           /* a[5]*b[5].hi */
-	adcs	x5, x5, x20             /* a[3]*b[5].hi.. */
-	adcs	x2, x2, x1              /* a[4]*b[5].hi.. */
+	umulh	x23, x26, x16           /* a[4]*b[2].hi */
+	adcs	x1, x1, x20             /* a[2]*b[5].hi.. */
+	mul	x20, x26, x17           /* a[4]*b[3].lo */
+	adc	x2, x2, xzr             /* a[3]*b[5].hi.. */
+	adds	x14, x14, x28           /* a[0]*b[4].lo.. */
+	umulh	x24, x26, x17           /* a[4]*b[3].hi */
+	adcs	x7, x7, x5              /* a[0]*b[5].lo.. */
+	mul	x5, x26, x3             /* a[4]*b[4].lo */
+	adcs	x8, x8, x22             /* a[0]*b[5].hi.. */
+	umulh	x22, x26, x3            /* a[4]*b[4].hi */
+	adcs	x9, x9, x20             /* a[1]*b[5].hi.. */
+	mul	x20, x26, x19           /* a[4]*b[5].lo */
+	adcs	x5, x1, x5              /* a[2]*b[5].hi.. */
+	umulh	x1, x26, x19            /* a[4]*b[5].hi */
+	mul	x25, x27, x10           /* a[5]*b[0].lo */
+	adcs	x2, x2, x20             /* a[3]*b[5].hi.. */
+	adc	x1, x1, xzr             /* a[4]*b[5].hi.. */
+	adds	x7, x7, x21             /* a[0]*b[5].lo.. */
+	umulh	x10, x27, x10           /* a[5]*b[0].hi */
+	mul	x20, x27, x11           /* a[5]*b[1].lo */
+	adcs	x8, x8, x4              /* a[0]*b[5].hi.. */
+	umulh	x11, x27, x11           /* a[5]*b[1].hi */
+	mul	x4, x27, x16            /* a[5]*b[2].lo */
+	adcs	x9, x9, x23             /* a[1]*b[5].hi.. */
+	umulh	x16, x27, x16           /* a[5]*b[2].hi */
+	mul	x21, x27, x17           /* a[5]*b[3].lo */
+	adcs	x5, x5, x24             /* a[2]*b[5].hi.. */
+	umulh	x17, x27, x17           /* a[5]*b[3].hi */
+	mul	x23, x27, x3            /* a[5]*b[4].lo */
+	adcs	x2, x2, x22             /* a[3]*b[5].hi.. */
+	umulh	x3, x27, x3             /* a[5]*b[4].hi */
+	mul	x22, x27, x19           /* a[5]*b[5].lo */
+	umulh	x19, x27, x19           /* a[5]*b[5].hi */
+	adc	x1, x1, xzr             /* a[4]*b[5].hi.. */
+	adds	x7, x7, x25             /* a[0]*b[5].lo.. */
+	extr	x24, x13, x12, #32      /* (a[0]*b[0].lo).high  q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adcs	x8, x8, x20             /* a[0]*b[5].hi..       return reduced(a.value * b.value) */
+	adcs	x9, x9, x4              /* a[1]*b[5].hi.. */
+	adcs	x5, x5, x21             /* a[2]*b[5].hi.. */
+	adcs	x4, x2, x23             /* a[3]*b[5].hi.. */
+	adcs	x2, x1, x22             /* a[4]*b[5].hi.. */
 	adc	x1, x19, xzr            /* a[5]*b[5].hi.. */
 	adds	x8, x8, x10             /* a[0]*b[5].hi.. */
-	extr	x10, x13, x12, #32      /* (a[0]*b[0].lo).high  q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adcs	x9, x9, x11             /* a[1]*b[5].hi..       return reduced(a.value * b.value) */
-	adcs	x11, x15, x16           /* a[2]*b[5].hi.. */
-	adcs	x15, x5, x17            /* a[3]*b[5].hi.. */
+	adcs	x9, x9, x11             /* a[1]*b[5].hi.. */
+	adcs	x10, x5, x16            /* a[2]*b[5].hi.. */
+	adcs	x11, x4, x17            /* a[3]*b[5].hi.. */
 	adcs	x16, x2, x3             /* a[4]*b[5].hi.. */
 	adc	x17, x1, xzr            /* a[5]*b[5].hi.. */
 	adds	x5, x12, x12, lsl #32   /* a[0]*b[0].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x10, x13, x10           /* a[0]*b[1].lo.. */
-	lsl	x13, x5, #32            /* a[0]*b[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x10, x10, x12           /* a[0]*b[1].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x12, x10, x5, #32       /* (a[0]*b[0].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x3, x10, #32            /* (a[0]*b[1].lo..).high */
-	adds	x2, x10, x13            /* a[0]*b[1].lo.. */
-	adcs	x1, x5, x12             /* a[0]*b[0].lo.. */
-	adcs	x19, x10, x3            /* a[0]*b[1].lo.. */
+	adc	x13, x13, x24           /* a[0]*b[1].lo.. */
+	lsl	x4, x5, #32             /* a[0]*b[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x12, x13, x12           /* a[0]*b[1].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x13, x12, x5, #32       /* (a[0]*b[0].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x3, x12, #32            /* (a[0]*b[1].lo..).high */
+	adds	x2, x12, x4             /* a[0]*b[1].lo.. */
+	adcs	x1, x5, x13             /* a[0]*b[0].lo.. */
+	adcs	x19, x12, x3            /* a[0]*b[1].lo.. */
 	cset	x20, cs                 /* %v169 */
-	subs	xzr, x5, x13
-	sbcs	xzr, x2, x12
-	sbcs	x12, x1, x3             /* a[0]*b[0].lo.. */
-	sbcs	x13, x19, xzr           /* a[0]*b[1].lo.. */
+	subs	xzr, x5, x4
+	sbcs	xzr, x2, x13
+	sbcs	x13, x1, x3             /* a[0]*b[0].lo.. */
+	sbcs	x4, x19, xzr            /* a[0]*b[1].lo.. */
 	sbc	x3, x20, xzr            /* %v172 */
-	subs	x12, x14, x12           /* a[0]*b[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x13, x6, x13            /* a[0]*b[3].lo.. */
-	sbcs	x14, x4, x3             /* a[0]*b[4].lo.. */
-	extr	x6, x13, x12, #32       /* (a[0]*b[2].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	subs	x13, x15, x13           /* a[0]*b[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x15, x6, x4             /* a[0]*b[3].lo.. */
+	sbcs	x14, x14, x3            /* a[0]*b[4].lo.. */
+	extr	x6, x15, x13, #32       /* (a[0]*b[2].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	sbcs	x7, x7, xzr             /* a[0]*b[5].lo..       low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x5, x5, xzr             /* a[0]*b[0].lo.. */
-	sbc	x10, x10, xzr           /* a[0]*b[1].lo.. */
-	adds	x4, x12, x12, lsl #32   /* a[0]*b[2].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x13, x13, x6            /* a[0]*b[3].lo.. */
+	sbc	x12, x12, xzr           /* a[0]*b[1].lo.. */
+	adds	x4, x13, x13, lsl #32   /* a[0]*b[2].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x15, x15, x6            /* a[0]*b[3].lo.. */
 	lsl	x6, x4, #32             /* a[0]*b[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x12, x13, x12           /* a[0]*b[3].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x13, x12, x4, #32       /* (a[0]*b[2].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x3, x12, #32            /* (a[0]*b[3].lo..).high */
-	adds	x2, x12, x6             /* a[0]*b[3].lo.. */
-	adcs	x1, x4, x13             /* a[0]*b[2].lo.. */
-	adcs	x19, x12, x3            /* a[0]*b[3].lo.. */
+	add	x13, x15, x13           /* a[0]*b[3].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x15, x13, x4, #32       /* (a[0]*b[2].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x3, x13, #32            /* (a[0]*b[3].lo..).high */
+	adds	x2, x13, x6             /* a[0]*b[3].lo.. */
+	adcs	x1, x4, x15             /* a[0]*b[2].lo.. */
+	adcs	x19, x13, x3            /* a[0]*b[3].lo.. */
 	cset	x20, cs                 /* %v189 */
 	subs	xzr, x4, x6
-	sbcs	xzr, x2, x13
-	sbcs	x13, x1, x3             /* a[0]*b[2].lo.. */
+	sbcs	xzr, x2, x15
+	sbcs	x15, x1, x3             /* a[0]*b[2].lo.. */
 	sbcs	x6, x19, xzr            /* a[0]*b[3].lo.. */
 	sbc	x3, x20, xzr            /* %v192 */
-	subs	x13, x14, x13           /* a[0]*b[4].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x14, x7, x6             /* a[0]*b[5].lo.. */
+	subs	x14, x14, x15           /* a[0]*b[4].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x15, x7, x6             /* a[0]*b[5].lo.. */
 	sbcs	x7, x5, x3              /* a[0]*b[0].lo.. */
-	extr	x6, x14, x13, #32       /* (a[0]*b[4].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x10, x10, xzr           /* a[0]*b[1].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	extr	x6, x15, x14, #32       /* (a[0]*b[4].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x12, x12, xzr           /* a[0]*b[1].lo..       low = rest + (q << 256) - less.split(128)[1] */
 	sbcs	x5, x4, xzr             /* a[0]*b[2].lo.. */
-	sbc	x12, x12, xzr           /* a[0]*b[3].lo.. */
-	adds	x4, x13, x13, lsl #32   /* a[0]*b[4].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x14, x14, x6            /* a[0]*b[5].lo.. */
+	sbc	x13, x13, xzr           /* a[0]*b[3].lo.. */
+	adds	x4, x14, x14, lsl #32   /* a[0]*b[4].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x15, x15, x6            /* a[0]*b[5].lo.. */
 	lsl	x6, x4, #32             /* a[0]*b[4].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x13, x14, x13           /* a[0]*b[5].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x14, x13, x4, #32       /* (a[0]*b[4].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x3, x13, #32            /* (a[0]*b[5].lo..).high */
-	adds	x2, x13, x6             /* a[0]*b[5].lo.. */
-	adcs	x1, x4, x14             /* a[0]*b[4].lo.. */
-	adcs	x19, x13, x3            /* a[0]*b[5].lo.. */
+	add	x14, x15, x14           /* a[0]*b[5].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	extr	x15, x14, x4, #32       /* (a[0]*b[4].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x3, x14, #32            /* (a[0]*b[5].lo..).high */
+	adds	x2, x14, x6             /* a[0]*b[5].lo.. */
+	adcs	x1, x4, x15             /* a[0]*b[4].lo.. */
+	adcs	x19, x14, x3            /* a[0]*b[5].lo.. */
 	cset	x20, cs                 /* %v209 */
 	subs	xzr, x4, x6
-	sbcs	xzr, x2, x14
-	sbcs	x14, x1, x3             /* a[0]*b[4].lo.. */
+	sbcs	xzr, x2, x15
+	sbcs	x15, x1, x3             /* a[0]*b[4].lo.. */
 	sbcs	x6, x19, xzr            /* a[0]*b[5].lo.. */
 	sbc	x3, x20, xzr            /* %v212 */
-	subs	x14, x7, x14            /* a[0]*b[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x10, x10, x6            /* a[0]*b[1].lo.. */
+	subs	x15, x7, x15            /* a[0]*b[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x12, x12, x6            /* a[0]*b[1].lo.. */
 	sbcs	x7, x5, x3              /* a[0]*b[2].lo.. */
-	sbcs	x12, x12, xzr           /* a[0]*b[3].lo.. */
+	sbcs	x13, x13, xzr           /* a[0]*b[3].lo.. */
 	sbcs	x6, x4, xzr             /* a[0]*b[4].lo.. */
-	sbc	x13, x13, xzr           /* a[0]*b[5].lo.. */
-	adds	x8, x14, x8             /* a[0]*b[0].lo..       return (low + high).reduce_once(P) */
-	adcs	x9, x10, x9             /* a[0]*b[1].lo.. */
-	adcs	x10, x7, x11            /* a[0]*b[2].lo.. */
-	adcs	x11, x12, x15           /* a[0]*b[3].lo.. */
+	sbc	x14, x14, xzr           /* a[0]*b[5].lo.. */
+	adds	x8, x15, x8             /* a[0]*b[0].lo..       return (low + high).reduce_once(P) */
+	adcs	x9, x12, x9             /* a[0]*b[1].lo.. */
+	adcs	x10, x7, x10            /* a[0]*b[2].lo.. */
+	adcs	x11, x13, x11           /* a[0]*b[3].lo.. */
 	adcs	x12, x6, x16            /* a[0]*b[4].lo.. */
-	adcs	x13, x13, x17           /* a[0]*b[5].lo.. */
+	adcs	x13, x14, x17           /* a[0]*b[5].lo.. */
 	cset	x14, cs                 /* %v225 */
 	mov	x15, #0xffffffff        /* 0xffffffff */
 	subs	x15, x8, x15            /* a[0]*b[0].lo.. */
@@ -319,15 +323,19 @@ SYMBOL(p384_mul):
 	stp	x8, x9, [x0]            /*                      def mul(a: element, b: element) -> element: */
 	stp	x10, x11, [x0, #16]
 	stp	x12, x13, [x0, #32]
-	ldr	x25, [sp, #48]          /* restore */
+	ldp	x27, x28, [sp, #64]     /* restore */
+	.cfi_restore x27
+	.cfi_restore x28
+	ldp	x25, x26, [sp, #48]     /* restore */
 	.cfi_restore x25
+	.cfi_restore x26
 	ldp	x23, x24, [sp, #32]     /* restore */
 	.cfi_restore x23
 	.cfi_restore x24
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #64     /* restore */
+	ldp	x19, x20, [sp], #80     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -2111,7 +2119,7 @@ SYMBOL(p384_equal):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20
- * stack   336 bytes, with what it calls
+ * stack   352 bytes, with what it calls
  */
 	.globl	SYMBOL(p384_invert)
 	HIDDEN(p384_invert)
@@ -2266,7 +2274,7 @@ SYMBOL(p384_invert):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20 x21
- * stack   304 bytes, with what it calls
+ * stack   320 bytes, with what it calls
  */
 	.globl	SYMBOL(p384_sqrt)
 	HIDDEN(p384_sqrt)

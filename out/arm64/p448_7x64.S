@@ -372,7 +372,7 @@ SYMBOL(p448_7x64_mul):
  * out     out: limbs below 2^64, the value below p
  * args    out in x0, a in x1
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24 x25
+ * saves   x19 x20 x21 x22 x23 x24 x25 x26
  * stack   64 bytes
  */
 	.globl	SYMBOL(p448_7x64_sqr)
@@ -392,8 +392,9 @@ SYMBOL(p448_7x64_sqr):
 	stp	x23, x24, [sp, #32]     /* save */
 	.cfi_offset x23, -32
 	.cfi_offset x24, -24
-	str	x25, [sp, #48]          /* save */
+	stp	x25, x26, [sp, #48]     /* save */
 	.cfi_offset x25, -16
+	.cfi_offset x26, -8
 	ldp	x8, x9, [x1, #16]       /* x8=a[2] x9=a[3] */
 	ldp	x10, x11, [x1, #32]     /* x10=a[4] x11=a[5] */
 	ldp	x6, x7, [x1]            /* x6=a[0] x7=a[1] */
@@ -407,169 +408,170 @@ SYMBOL(p448_7x64_sqr):
 	umulh	x4, x7, x9              /* a[1]*a[3].hi */
 	mul	x3, x7, x11             /* a[1]*a[5].lo */
 	umulh	x2, x7, x11             /* a[1]*a[5].hi */
+	mul	x19, x9, x11            /* a[3]*a[5].lo */
+	umulh	x20, x9, x11            /* a[3]*a[5].hi */
+	mul	x21, x7, x8             /* a[1]*a[2].lo */
+	umulh	x22, x7, x8             /* a[1]*a[2].hi */
+	mul	x23, x7, x10            /* a[1]*a[4].lo */
 	adds	x12, x12, x15           /* a[2]*a[4].lo.. */
-	mul	x15, x9, x11            /* a[3]*a[5].lo */
+	umulh	x15, x7, x10            /* a[1]*a[4].hi */
 	adcs	x13, x13, x16           /* a[2]*a[4].hi.. */
-	umulh	x16, x9, x11            /* a[3]*a[5].hi */
+	mul	x16, x8, x11            /* a[2]*a[5].lo */
 	adc	x17, x17, xzr           /* a[3]*a[4].hi.. */
 	adds	x14, x14, x4            /* a[2]*a[3].lo.. */
-	mul	x4, x7, x8              /* a[1]*a[2].lo */
-	umulh	x19, x7, x8             /* a[1]*a[2].hi */
+	umulh	x4, x8, x11             /* a[2]*a[5].hi */
+	ldr	x25, [x1, #48]          /* a[6] */
+	mul	x24, x10, x11           /* a[4]*a[5].lo */
 	adcs	x12, x12, x3            /* a[2]*a[4].lo.. */
-	mul	x3, x7, x10             /* a[1]*a[4].lo */
-	umulh	x20, x7, x10            /* a[1]*a[4].hi */
+	umulh	x3, x10, x11            /* a[4]*a[5].hi */
 	adcs	x13, x13, x2            /* a[2]*a[4].hi.. */
-	mul	x2, x8, x11             /* a[2]*a[5].lo */
-	adcs	x15, x17, x15           /* a[3]*a[4].hi.. */
-	umulh	x17, x8, x11            /* a[2]*a[5].hi */
-	adc	x16, x16, xzr           /* a[3]*a[5].hi.. */
-	mul	x21, x10, x11           /* a[4]*a[5].lo */
-	umulh	x22, x10, x11           /* a[4]*a[5].hi */
-	adds	x5, x5, x19             /* a[1]*a[3].lo.. */
-	mul	x19, x6, x8             /* a[0]*a[2].lo */
-	adcs	x14, x14, x3            /* a[2]*a[3].lo.. */
-	umulh	x3, x6, x8              /* a[0]*a[2].hi */
-	adcs	x12, x12, x20           /* a[2]*a[4].lo.. */
-	mul	x20, x6, x10            /* a[0]*a[4].lo */
-	adcs	x13, x13, x2            /* a[2]*a[4].hi.. */
-	umulh	x2, x6, x10             /* a[0]*a[4].hi */
-	adcs	x15, x15, x17           /* a[3]*a[4].hi.. */
-	ldr	x17, [x1, #48]          /* a[6] */
-	mul	x23, x6, x17            /* a[0]*a[6].lo */
-	adcs	x16, x16, x21           /* a[3]*a[5].hi.. */
-	adc	x1, x22, xzr            /* a[4]*a[5].hi.. */
-	adds	x4, x4, x3              /* a[1]*a[2].lo.. */
-	umulh	x3, x6, x17             /* a[0]*a[6].hi */
-	adcs	x5, x5, x20             /* a[1]*a[3].lo.. */
-	mul	x20, x8, x17            /* a[2]*a[6].lo */
-	adcs	x14, x14, x2            /* a[2]*a[3].lo.. */
-	umulh	x2, x8, x17             /* a[2]*a[6].hi */
-	adcs	x12, x12, x23           /* a[2]*a[4].lo.. */
-	mul	x21, x10, x17           /* a[4]*a[6].lo */
-	adcs	x13, x13, x3            /* a[2]*a[4].hi.. */
-	umulh	x3, x10, x17            /* a[4]*a[6].hi */
-	adcs	x15, x15, x20           /* a[3]*a[4].hi.. */
-	mul	x20, x6, x7             /* a[0]*a[1].lo */
-	adcs	x16, x16, x2            /* a[3]*a[5].hi.. */
-	umulh	x2, x6, x7              /* a[0]*a[1].hi */
-	adcs	x1, x1, x21             /* a[4]*a[5].hi.. */
-	mul	x21, x6, x9             /* a[0]*a[3].lo */
-	adc	x3, x3, xzr             /* a[4]*a[6].hi.. */
-	umulh	x22, x6, x9             /* a[0]*a[3].hi */
-	mul	x23, x6, x11            /* a[0]*a[5].lo */
-	umulh	x24, x6, x11            /* a[0]*a[5].hi */
-	adds	x2, x19, x2             /* a[0]*a[2].lo.. */
-	mul	x19, x7, x17            /* a[1]*a[6].lo */
-	adcs	x4, x4, x21             /* a[1]*a[2].lo.. */
-	umulh	x21, x7, x17            /* a[1]*a[6].hi */
-	adcs	x5, x5, x22             /* a[1]*a[3].lo.. */
-	mul	x22, x9, x17            /* a[3]*a[6].lo */
+	adcs	x17, x17, x19           /* a[3]*a[4].hi.. */
+	mul	x2, x6, x8              /* a[0]*a[2].lo */
+	adc	x19, x20, xzr           /* a[3]*a[5].hi.. */
+	adds	x5, x5, x22             /* a[1]*a[3].lo.. */
+	umulh	x20, x6, x8             /* a[0]*a[2].hi */
+	mul	x22, x6, x10            /* a[0]*a[4].lo */
 	adcs	x14, x14, x23           /* a[2]*a[3].lo.. */
-	umulh	x23, x9, x17            /* a[3]*a[6].hi */
-	adcs	x12, x12, x24           /* a[2]*a[4].lo.. */
-	mul	x24, x11, x17           /* a[5]*a[6].lo */
+	umulh	x23, x6, x10            /* a[0]*a[4].hi */
+	mul	x26, x6, x25            /* a[0]*a[6].lo */
+	adcs	x12, x12, x15           /* a[2]*a[4].lo.. */
+	umulh	x15, x6, x25            /* a[0]*a[6].hi */
+	adcs	x13, x13, x16           /* a[2]*a[4].hi.. */
+	mul	x16, x8, x25            /* a[2]*a[6].lo */
+	adcs	x17, x17, x4            /* a[3]*a[4].hi.. */
+	umulh	x4, x8, x25             /* a[2]*a[6].hi */
+	adcs	x1, x19, x24            /* a[3]*a[5].hi.. */
+	mul	x19, x10, x25           /* a[4]*a[6].lo */
+	adc	x3, x3, xzr             /* a[4]*a[5].hi.. */
+	adds	x20, x21, x20           /* a[1]*a[2].lo.. */
+	umulh	x21, x10, x25           /* a[4]*a[6].hi */
+	adcs	x5, x5, x22             /* a[1]*a[3].lo.. */
+	mul	x22, x6, x7             /* a[0]*a[1].lo */
+	adcs	x14, x14, x23           /* a[2]*a[3].lo.. */
+	umulh	x23, x6, x7             /* a[0]*a[1].hi */
+	adcs	x12, x12, x26           /* a[2]*a[4].lo.. */
+	mul	x24, x6, x9             /* a[0]*a[3].lo */
+	adcs	x13, x13, x15           /* a[2]*a[4].hi.. */
+	umulh	x15, x6, x9             /* a[0]*a[3].hi */
+	adcs	x16, x17, x16           /* a[3]*a[4].hi.. */
+	mul	x17, x6, x11            /* a[0]*a[5].lo */
+	adcs	x4, x1, x4              /* a[3]*a[5].hi.. */
+	umulh	x1, x6, x11             /* a[0]*a[5].hi */
+	adcs	x3, x3, x19             /* a[4]*a[5].hi.. */
+	mul	x19, x7, x25            /* a[1]*a[6].lo */
+	adc	x21, x21, xzr           /* a[4]*a[6].hi.. */
+	adds	x2, x2, x23             /* a[0]*a[2].lo.. */
+	umulh	x23, x7, x25            /* a[1]*a[6].hi */
+	adcs	x20, x20, x24           /* a[1]*a[2].lo.. */
+	mul	x24, x9, x25            /* a[3]*a[6].lo */
+	adcs	x15, x5, x15            /* a[1]*a[3].lo.. */
+	umulh	x5, x9, x25             /* a[3]*a[6].hi */
+	adcs	x14, x14, x17           /* a[2]*a[3].lo.. */
+	mul	x17, x11, x25           /* a[5]*a[6].lo */
+	adcs	x12, x12, x1            /* a[2]*a[4].lo.. */
+	umulh	x1, x11, x25            /* a[5]*a[6].hi */
 	adcs	x13, x13, x19           /* a[2]*a[4].hi.. */
-	umulh	x19, x11, x17           /* a[5]*a[6].hi */
-	adcs	x15, x15, x21           /* a[3]*a[4].hi.. */
-	adcs	x16, x16, x22           /* a[3]*a[5].hi.. */
-	adcs	x1, x1, x23             /* a[4]*a[5].hi.. */
-	adcs	x3, x3, x24             /* a[4]*a[6].hi.. */
-	adc	x19, x19, xzr           /* a[5]*a[6].hi.. */
-	adds	x20, x20, x20           /* a[0]*a[1].lo.. */
+	adcs	x16, x16, x23           /* a[3]*a[4].hi.. */
+	adcs	x4, x4, x24             /* a[3]*a[5].hi.. */
+	mul	x19, x6, x6             /* a[0]*a[0].lo */
+	adcs	x5, x3, x5              /* a[4]*a[5].hi.. */
+	umulh	x6, x6, x6              /* a[0]*a[0].hi */
+	adcs	x17, x21, x17           /* a[4]*a[6].hi.. */
+	mul	x3, x7, x7              /* a[1]*a[1].lo */
+	adc	x1, x1, xzr             /* a[5]*a[6].hi.. */
+	adds	x21, x22, x22           /* a[0]*a[1].lo.. */
+	umulh	x7, x7, x7              /* a[1]*a[1].hi */
+	mul	x22, x8, x8             /* a[2]*a[2].lo */
 	adcs	x2, x2, x2              /* a[0]*a[2].lo.. */
-	adcs	x4, x4, x4              /* a[1]*a[2].lo.. */
-	adcs	x5, x5, x5              /* a[1]*a[3].lo.. */
+	umulh	x8, x8, x8              /* a[2]*a[2].hi */
+	adcs	x20, x20, x20           /* a[1]*a[2].lo.. */
+	mul	x23, x9, x9             /* a[3]*a[3].lo */
+	adcs	x15, x15, x15           /* a[1]*a[3].lo.. */
+	umulh	x9, x9, x9              /* a[3]*a[3].hi */
 	adcs	x14, x14, x14           /* a[2]*a[3].lo.. */
+	mul	x24, x10, x10           /* a[4]*a[4].lo */
 	adcs	x12, x12, x12           /* a[2]*a[4].lo.. */
 	adcs	x13, x13, x13           /* a[2]*a[4].hi.. */
-	mul	x21, x6, x6             /* a[0]*a[0].lo */
-	adcs	x15, x15, x15           /* a[3]*a[4].hi.. */
-	adcs	x16, x16, x16           /* a[3]*a[5].hi.. */
-	adcs	x1, x1, x1              /* a[4]*a[5].hi.. */
-	adcs	x3, x3, x3              /* a[4]*a[6].hi.. */
-	adcs	x19, x19, x19           /* a[5]*a[6].hi.. */
-	umulh	x6, x6, x6              /* a[0]*a[0].hi */
-	cset	x22, cs                 /* %v99 */
-	mul	x23, x7, x7             /* a[1]*a[1].lo */
-	umulh	x7, x7, x7              /* a[1]*a[1].hi */
-	mul	x24, x8, x8             /* a[2]*a[2].lo */
-	umulh	x8, x8, x8              /* a[2]*a[2].hi */
-	mul	x25, x9, x9             /* a[3]*a[3].lo */
-	umulh	x9, x9, x9              /* a[3]*a[3].hi */
-	adds	x6, x20, x6             /* a[0]*a[1].lo.. */
-	mul	x20, x10, x10           /* a[4]*a[4].lo */
-	adcs	x2, x2, x23             /* a[0]*a[2].lo.. */
+	adcs	x16, x16, x16           /* a[3]*a[4].hi.. */
+	adcs	x4, x4, x4              /* a[3]*a[5].hi.. */
+	adcs	x5, x5, x5              /* a[4]*a[5].hi.. */
+	adcs	x17, x17, x17           /* a[4]*a[6].hi.. */
+	adcs	x1, x1, x1              /* a[5]*a[6].hi.. */
 	umulh	x10, x10, x10           /* a[4]*a[4].hi */
-	adcs	x7, x4, x7              /* a[1]*a[2].lo.. */
-	mul	x4, x11, x11            /* a[5]*a[5].lo */
-	adcs	x5, x5, x24             /* a[1]*a[3].lo.. */
+	cset	x26, cs                 /* %v99 */
+	adds	x6, x21, x6             /* a[0]*a[1].lo.. */
+	adcs	x3, x2, x3              /* a[0]*a[2].lo.. */
+	mul	x2, x11, x11            /* a[5]*a[5].lo */
+	adcs	x7, x20, x7             /* a[1]*a[2].lo.. */
 	umulh	x11, x11, x11           /* a[5]*a[5].hi */
+	mul	x20, x25, x25           /* a[6]*a[6].lo */
+	adcs	x15, x15, x22           /* a[1]*a[3].lo.. */
+	umulh	x21, x25, x25           /* a[6]*a[6].hi */
 	adcs	x8, x14, x8             /* a[2]*a[3].lo.. */
-	mul	x14, x17, x17           /* a[6]*a[6].lo */
-	adcs	x12, x12, x25           /* a[2]*a[4].lo.. */
-	umulh	x17, x17, x17           /* a[6]*a[6].hi */
+	adcs	x12, x12, x23           /* a[2]*a[4].lo.. */
 	adcs	x9, x13, x9             /* a[2]*a[4].hi.. */
-	adcs	x13, x15, x20           /* a[3]*a[4].hi.. */
-	adcs	x10, x16, x10           /* a[3]*a[5].hi.. */
-	adcs	x15, x1, x4             /* a[4]*a[5].hi.. */
-	adcs	x11, x3, x11            /* a[4]*a[6].hi.. */
-	adcs	x14, x19, x14           /* a[5]*a[6].hi.. */
-	extr	x16, x11, x15, #32      /* (a[4]*a[5].hi..).high upper = high.split(224)[1] */
-	adc	x17, x22, x17           /* a[6]*a[6].hi..       return reduced(x * x) */
-	extr	x4, x14, x11, #32       /* (a[4]*a[6].hi..).high upper = high.split(224)[1] */
-	adds	x3, x21, x9             /* a[0]*a[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	extr	x1, x17, x14, #32       /* (a[5]*a[6].hi..).high upper = high.split(224)[1] */
-	adcs	x6, x6, x13             /* a[0]*a[1].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	lsl	x19, x9, #32            /* a[2]*a[4].hi..<< */
-	extr	x9, x13, x9, #32        /* (a[2]*a[4].hi..).high */
-	adcs	x2, x2, x10             /* a[0]*a[2].lo.. */
-	extr	x13, x10, x13, #32      /* (a[3]*a[4].hi..).high */
-	adcs	x7, x7, x15             /* a[1]*a[2].lo.. */
-	extr	x10, x15, x10, #32      /* (a[3]*a[5].hi..).high */
-	adcs	x5, x5, x11             /* a[1]*a[3].lo.. */
-	add	x19, x19, x17, lsr #32  /* (a[6]*a[6].hi..).high.. */
-	adcs	x8, x8, x14             /* a[2]*a[3].lo.. */
+	adcs	x13, x16, x24           /* a[3]*a[4].hi.. */
+	lsl	x14, x9, #32            /* a[2]*a[4].hi..<<     return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcs	x10, x4, x10            /* a[3]*a[5].hi..       return reduced(x * x) */
+	extr	x16, x13, x9, #32       /* (a[2]*a[4].hi..).high return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcs	x5, x5, x2              /* a[4]*a[5].hi..       return reduced(x * x) */
+	extr	x4, x10, x13, #32       /* (a[3]*a[4].hi..).high return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcs	x11, x17, x11           /* a[4]*a[6].hi..       return reduced(x * x) */
+	extr	x17, x5, x10, #32       /* (a[3]*a[5].hi..).high return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcs	x2, x1, x20             /* a[5]*a[6].hi..       return reduced(x * x) */
+	extr	x1, x11, x5, #32        /* (a[4]*a[5].hi..).high upper = high.split(224)[1] */
+	adc	x20, x26, x21           /* a[6]*a[6].hi..       return reduced(x * x) */
+	extr	x21, x2, x11, #32       /* (a[4]*a[6].hi..).high upper = high.split(224)[1] */
+	adds	x9, x19, x9             /* a[0]*a[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	extr	x19, x20, x2, #32       /* (a[5]*a[6].hi..).high upper = high.split(224)[1] */
+	adcs	x13, x6, x13            /* a[0]*a[1].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	add	x14, x14, x20, lsr #32  /* (a[6]*a[6].hi..).high.. */
+	adcs	x10, x3, x10            /* a[0]*a[2].lo.. */
+	adcs	x7, x7, x5              /* a[1]*a[2].lo.. */
+	adcs	x15, x15, x11           /* a[1]*a[3].lo.. */
+	and	x6, x5, #0xffffffff00000000 /* (a[4]*a[5].hi..).low */
+	adcs	x8, x8, x2              /* a[2]*a[3].lo.. */
+	adcs	x12, x12, x20           /* a[2]*a[4].lo.. */
+	cset	x5, cs                  /* %v142 */
+	adds	x9, x9, x1              /* a[0]*a[0].lo.. */
+	adcs	x13, x13, x21           /* a[0]*a[1].lo.. */
+	adcs	x10, x10, x19           /* a[0]*a[2].lo.. */
+	adcs	x14, x7, x14            /* a[1]*a[2].lo.. */
+	adcs	x15, x15, x16           /* a[1]*a[3].lo.. */
+	adcs	x8, x8, x4              /* a[2]*a[3].lo.. */
 	adcs	x12, x12, x17           /* a[2]*a[4].lo.. */
-	cset	x20, cs                 /* %v142 */
-	adds	x16, x3, x16            /* a[0]*a[0].lo.. */
-	adcs	x6, x6, x4              /* a[0]*a[1].lo.. */
-	and	x15, x15, #0xffffffff00000000 /* (a[4]*a[5].hi..).low */
-	adcs	x4, x2, x1              /* a[0]*a[2].lo.. */
-	adcs	x7, x7, x19             /* a[1]*a[2].lo.. */
-	adcs	x9, x5, x9              /* a[1]*a[3].lo.. */
-	adcs	x8, x8, x13             /* a[2]*a[3].lo.. */
-	adcs	x10, x12, x10           /* a[2]*a[4].lo.. */
-	adc	x12, x20, xzr           /* %v150 */
-	adds	x13, x7, x15            /* a[1]*a[2].lo.. */
-	adcs	x9, x9, x11             /* a[1]*a[3].lo.. */
-	adcs	x8, x8, x14             /* a[2]*a[3].lo.. */
-	adcs	x10, x10, x17           /* a[2]*a[4].lo.. */
-	adc	x11, x12, xzr           /* %v156 */
-	add	x11, x11, #1            /* %v157                q = q + 1 */
-	lsl	x12, x11, #32           /* %v158                more, carry = (rest + (q + (q << 224))).split(448) */
-	adds	x11, x16, x11           /* a[0]*a[0].lo.. */
-	adcs	x14, x6, xzr            /* a[0]*a[1].lo.. */
-	adcs	x15, x4, xzr            /* a[0]*a[2].lo.. */
-	adcs	x12, x13, x12           /* a[1]*a[2].lo.. */
-	adcs	x9, x9, xzr             /* a[1]*a[3].lo.. */
+	adc	x16, x5, xzr            /* %v150 */
+	adds	x14, x14, x6            /* a[1]*a[2].lo.. */
+	adcs	x11, x15, x11           /* a[1]*a[3].lo.. */
+	adcs	x8, x8, x2              /* a[2]*a[3].lo.. */
+	adcs	x12, x12, x20           /* a[2]*a[4].lo.. */
+	adc	x15, x16, xzr           /* %v156 */
+	add	x15, x15, #1            /* %v157                q = q + 1 */
+	lsl	x16, x15, #32           /* %v158                more, carry = (rest + (q + (q << 224))).split(448) */
+	adds	x9, x9, x15             /* a[0]*a[0].lo.. */
+	adcs	x13, x13, xzr           /* a[0]*a[1].lo.. */
+	adcs	x10, x10, xzr           /* a[0]*a[2].lo.. */
+	adcs	x14, x14, x16           /* a[1]*a[2].lo.. */
+	adcs	x11, x11, xzr           /* a[1]*a[3].lo.. */
 	adcs	x8, x8, xzr             /* a[2]*a[3].lo.. */
-	adcs	x10, x10, xzr           /* a[2]*a[4].lo.. */
-	csetm	x13, cc                 /* %v166                return more - pick(carry, 0, EXCESS) */
+	adcs	x12, x12, xzr           /* a[2]*a[4].lo.. */
+	csetm	x15, cc                 /* %v166                return more - pick(carry, 0, EXCESS) */
 	cset	x16, cc                 /* %v167 */
-	and	x13, x13, #0x100000000  /* %v168 */
-	subs	x11, x11, x16           /* a[0]*a[0].lo.. */
-	sbcs	x14, x14, xzr           /* a[0]*a[1].lo.. */
-	sbcs	x15, x15, xzr           /* a[0]*a[2].lo.. */
-	stp	x11, x14, [x0]          /*                      def sqr(a: loose) -> canonical: */
-	sbcs	x11, x12, x13           /* a[1]*a[2].lo..       return more - pick(carry, 0, EXCESS) */
-	sbcs	x9, x9, xzr             /* a[1]*a[3].lo.. */
-	stp	x15, x11, [x0, #16]     /*                      def sqr(a: loose) -> canonical: */
+	and	x15, x15, #0x100000000  /* %v168 */
+	subs	x9, x9, x16             /* a[0]*a[0].lo.. */
+	sbcs	x13, x13, xzr           /* a[0]*a[1].lo.. */
+	sbcs	x10, x10, xzr           /* a[0]*a[2].lo.. */
+	stp	x9, x13, [x0]           /*                      def sqr(a: loose) -> canonical: */
+	sbcs	x9, x14, x15            /* a[1]*a[2].lo..       return more - pick(carry, 0, EXCESS) */
+	sbcs	x11, x11, xzr           /* a[1]*a[3].lo.. */
+	stp	x10, x9, [x0, #16]      /*                      def sqr(a: loose) -> canonical: */
 	sbcs	x8, x8, xzr             /* a[2]*a[3].lo..       return more - pick(carry, 0, EXCESS) */
-	sbc	x10, x10, xzr           /* a[2]*a[4].lo.. */
-	stp	x9, x8, [x0, #32]       /*                      def sqr(a: loose) -> canonical: */
-	str	x10, [x0, #48]
-	ldr	x25, [sp, #48]          /* restore */
+	sbc	x9, x12, xzr            /* a[2]*a[4].lo.. */
+	stp	x11, x8, [x0, #32]      /*                      def sqr(a: loose) -> canonical: */
+	str	x9, [x0, #48]
+	ldp	x25, x26, [sp, #48]     /* restore */
 	.cfi_restore x25
+	.cfi_restore x26
 	ldp	x23, x24, [sp, #32]     /* restore */
 	.cfi_restore x23
 	.cfi_restore x24

@@ -693,29 +693,29 @@ LOCAL(square_n_loop3):
 	lsl	x19, x7, #5             /* s2..<< */
 	umulh	x20, x19, x3            /* s2..<<*s0..<<.hi */
 	lsl	x21, x6, #5             /* s3..<< */
-	umulh	x1, x1, x17             /* s1..<<*s1...hi */
-	add	x1, x20, x1             /* s2..<<*s0..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x20, x21, x3            /* s3..<<*s0..<<.hi     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	mov	x22, #0x7fffffffffffff80 /* 0x7fffffffffffff80 */
 	madd	x23, x6, x3, x22        /* s3..*s0..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
 	mul	x24, x17, x17           /* s1..*s1...lo         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x3, x7, x3, x24         /* s2..*s0..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x25, x21, x3            /* s3..<<*s0..<<.hi */
+	umulh	x1, x1, x17             /* s1..<<*s1...hi */
 	lsl	x17, x17, #1            /* s1..<<               columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	umulh	x26, x19, x7            /* s2..<<*s2...hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x3, x7, x3, x24         /* s2..*s0..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x19, x19, x17           /* s2..<<*s1..<<.hi     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x23, x7, x17, x23       /* s3..*s0..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x19, x17           /* s2..<<*s1..<<.hi     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x20, x20, x24           /* s3..<<*s0..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x19, x19, x7            /* s2..<<*s2...hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x24, x21, x17           /* s3..<<*s1..<<.hi */
-	add	x19, x24, x19           /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	mov	x24, #0x3fffffffffffffc0 /* 0x3fffffffffffffc0 */
-	madd	x17, x6, x17, x24       /* s3..*s1..<<.lo.. */
+	umulh	x24, x21, x17           /* s3..<<*s1..<<.hi     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x1, x20, x1             /* s2..<<*s0..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
+	mov	x20, #0x3fffffffffffffc0 /* 0x3fffffffffffffc0 */
+	madd	x17, x6, x17, x20       /* s3..*s1..<<.lo.. */
+	lsl	x27, x7, #1             /* s2..<<               columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	add	x19, x25, x19           /* s3..<<*s0..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x24, x24, x26           /* s3..<<*s1..<<.hi.. */
+	umulh	x25, x21, x27           /* s3..<<*s2..<<.hi     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x26, x6, x27, x20       /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
 	madd	x17, x7, x7, x17        /* s3..*s1..<<.lo.. */
-	lsl	x7, x7, #1              /* s2..<<               columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x25, x21, x7            /* s3..<<*s2..<<.hi     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x7, x6, x7, x24         /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x21, x21, x6            /* s3..<<*s3...hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x6, x6, x6, x24         /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
-	mul	x26, x8, x8             /* s0s0.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x7, x21, x6             /* s3..<<*s3...hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x6, x6, x6, x20         /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
+	mul	x21, x8, x8             /* s0s0.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	lsl	x27, x8, #5             /* s0<< */
 	umulh	x27, x27, x8            /* s0<<*s0.hi */
 	lsl	x8, x8, #1              /* s0x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
@@ -731,124 +731,125 @@ LOCAL(square_n_loop3):
 	lsl	x30, x11, #5            /* s3<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	str	x14, [sp, #112]         /* spill s6 */
 	umulh	x14, x30, x8            /* s3<<*s0x2.hi */
-	madd	x24, x11, x8, x24       /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	madd	x20, x11, x8, x20       /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	sub	x5, x5, x21             /* s0..*s0...lo..       return Halves(self.x - other.x, self.high - other.high) */
 	str	x13, [sp, #120]         /* spill s5 */
 	mul	x13, x9, x9             /* s1s1.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x8, x10, x8, x13        /* s2s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
 	lsl	x9, x9, #1              /* s1x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	madd	x13, x10, x9, x24       /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x22, x9            /* s2<<*s1x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x14, x14, x24           /* s3<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x22, x22, x10           /* s2<<*s2.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	sub	x5, x5, x26             /* s0..*s0...lo..       return Halves(self.x - other.x, self.high - other.high) */
-	sub	x16, x16, x27           /* s0..<<*s0...hi.. */
+	madd	x13, x10, x9, x20       /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	sub	x16, x16, x27           /* s0..<<*s0...hi..     return Halves(self.x - other.x, self.high - other.high) */
 	sub	x4, x4, x28             /* s1..*s0..<<.lo.. */
-	umulh	x24, x30, x9            /* s3<<*s1x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x22, x24, x22           /* s3<<*s1x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	sub	x0, x0, x2              /* s1..<<*s0..<<.hi..   return Halves(self.x - other.x, self.high - other.high) */
-	mul	x24, x10, x10           /* s2s2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x9, x11, x9, x24        /* s3s1x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x10, x10, #1            /* s2x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	sub	x3, x3, x8              /* s2..*s0..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
+	sub	x0, x0, x2              /* s1..<<*s0..<<.hi.. */
+	sub	x3, x3, x8              /* s2..*s0..<<.lo.. */
 	sub	x1, x1, x15             /* s2..<<*s0..<<.hi.. */
-	sub	x23, x23, x13           /* s3..*s0..<<.lo.. */
-	sub	x20, x20, x14           /* s3..<<*s0..<<.hi.. */
-	add	x24, x17, x26           /* s3..*s1..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x26, x30, x10           /* s3<<*s2x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x30, x30, x11           /* s3<<*s3.hi */
-	sub	x9, x24, x9             /* s3..*s1..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
-	add	x24, x19, x27           /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	sub	x22, x24, x22           /* s3..<<*s1..<<.hi..   return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x20, x22, x9            /* s2<<*s1x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x14, x14, x20           /* s3<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x20, x22, x10           /* s2<<*s2.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x22, x23, x13           /* s3..*s0..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
+	sub	x19, x19, x14           /* s3..<<*s0..<<.hi.. */
+	add	x21, x17, x21           /* s3..*s1..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x23, x30, x9            /* s3<<*s1x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x20, x23, x20           /* s3<<*s1x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
+	add	x23, x24, x27           /* s3..<<*s1..<<.hi.. */
+	mul	x27, x10, x10           /* s2s2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x9, x11, x9, x27        /* s3s1x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	sub	x9, x21, x9             /* s3..*s1..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
+	sub	x20, x23, x20           /* s3..<<*s1..<<.hi.. */
+	lsl	x10, x10, #1            /* s2x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	add	x21, x26, x28           /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	add	x2, x25, x2             /* s3..<<*s2..<<.hi.. */
+	msub	x21, x11, x10, x21      /* s3..*s2..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x10, x30, x10           /* s3<<*s2x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x10, x2, x10            /* s3..<<*s2..<<.hi..   return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x2, x30, x11            /* s3<<*s3.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x17, x17, x5            /* s3..*s1..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	add	x16, x19, x16           /* s3..<<*s1..<<.hi.. */
-	add	x5, x7, x28             /* s3..*s2..<<.lo.. */
-	msub	x10, x11, x10, x5       /* s3..*s2..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
-	add	x7, x7, x4              /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	add	x5, x25, x2             /* s3..<<*s2..<<.hi.. */
-	sub	x5, x5, x26             /* s3..<<*s2..<<.hi..   return Halves(self.x - other.x, self.high - other.high) */
-	ldr	x2, [sp, #120]          /* s5 */
-	add	x4, x25, x0             /* s3..<<*s2..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x16, x24, x16           /* s3..<<*s1..<<.hi.. */
+	add	x5, x26, x4             /* s3..*s2..<<.lo.. */
+	add	x4, x25, x0             /* s3..<<*s2..<<.hi.. */
 	add	x8, x6, x8              /* s3..*s3...lo.. */
 	msub	x8, x11, x11, x8        /* s3..*s3...lo..       return Halves(self.x - other.x, self.high - other.high) */
-	add	x11, x6, x3             /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
-	add	x15, x21, x15           /* s3..<<*s3...hi.. */
-	sub	x15, x15, x30           /* s3..<<*s3...hi..     return Halves(self.x - other.x, self.high - other.high) */
-	add	x6, x21, x1             /* s3..<<*s3...hi..     return Halves(self.x + other.x, self.high + other.high) */
-	ldp	x0, x1, [sp, #104]      /* x0=s7 x1=s6 */
-	madd	x9, x12, x12, x9        /* s3..*s1..<<.lo.. */
-	lsl	x3, x12, #5             /* s4<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x3, x3, x12             /* s4<<*s4.hi */
-	add	x3, x22, x3             /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x12, x12, #1            /* s4x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	madd	x10, x2, x12, x10       /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x8, x1, x12, x8         /* s3..*s3...lo.. */
-	madd	x13, x0, x12, x13       /* s3s0x2.lo.. */
-	lsl	x19, x2, #5             /* s5<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x21, x19, x12           /* s5<<*s4x2.hi */
-	add	x5, x5, x21             /* s3..<<*s2..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x19, x19, x2            /* s5<<*s5.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x8, x2, x2, x8          /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x21, x1, #5             /* s6<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x2, x2, #1              /* s5x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x22, x21, x12           /* s6<<*s4x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x15, x15, x22           /* s3..<<*s3...hi..     return Halves(self.x + other.x, self.high + other.high) */
-	add	x15, x15, x19           /* s3..<<*s3...hi.. */
-	madd	x13, x1, x2, x13        /* s3s0x2.lo.. */
-	lsl	x19, x0, #5             /* s7<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x12, x19, x12           /* s7<<*s4x2.hi */
-	add	x12, x14, x12           /* s3<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	madd	x14, x0, x2, x17        /* s3..*s1..<<.lo.. */
-	madd	x14, x1, x1, x14        /* s3..*s1..<<.lo.. */
-	umulh	x17, x21, x2            /* s6<<*s5x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x12, x12, x17           /* s3<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x17, x19, x2            /* s7<<*s5x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x16, x16, x17           /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x17, x21, x1            /* s6<<*s6.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x16, x16, x17           /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x17, x1, #1             /* s6x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x2, x19, x0             /* s7<<*s7.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x6, x6, x2              /* s3..<<*s3...hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x2, x19, x17            /* s7<<*s6x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x17, x0, x17, x7        /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x11, x0, x0, x11        /* s3..*s3...lo.. */
-	add	x7, x12, x20            /* s3<<*s0x2.hi..       high = [high[7], *high[:3], high[3] + high[7], *high[4:7]] */
-	sub	x9, x9, x3, lsl #59     /* s3..*s1..<<.lo..     limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	sub	x10, x10, x5, lsl #59   /* s3..*s2..<<.lo.. */
-	sub	x8, x8, x15, lsl #59    /* s3..*s3...lo.. */
-	add	x9, x9, x20, lsl #3     /* s3..*s1..<<.lo.. */
-	add	x10, x10, x3, lsl #3    /* s3..*s2..<<.lo.. */
-	add	x8, x8, x5, lsl #3      /* s3..*s3...lo.. */
-	add	x5, x4, x2              /* s3..<<*s2..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	sub	x12, x13, x12, lsl #59  /* s3s0x2.lo..          limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	sub	x13, x14, x16, lsl #59  /* s3..*s1..<<.lo.. */
-	sub	x11, x11, x6, lsl #59   /* s3..*s3...lo.. */
-	sub	x14, x17, x5, lsl #59   /* s3..*s2..<<.lo.. */
-	sub	x17, x23, x20, lsl #59  /* s3..*s0..<<.lo.. */
-	add	x12, x12, x15, lsl #3   /* s3s0x2.lo.. */
-	add	x13, x13, x7, lsl #3    /* s3..*s1..<<.lo.. */
-	add	x11, x11, x5, lsl #3    /* s3..*s3...lo.. */
-	add	x15, x14, x16, lsl #3   /* s3..*s2..<<.lo.. */
-	add	x14, x17, x6, lsl #3    /* s3..*s0..<<.lo.. */
-	sub	x16, x13, #64           /* s3..*s1..<<.lo..     limbs[4] -= 64 */
-	and	x13, x11, #0xffffffffffffff /* (s3..*s3...lo..).low return columns[k].split(56)[1] */
-	lsr	x17, x14, #56           /* (s3..*s0..<<.lo..).high return columns[k].split(56)[0] */
-	and	x7, x14, #0xffffffffffffff /* (s3..*s0..<<.lo..).low */
-	add	x14, x13, x15, lsr #56  /* (s3..*s3...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	and	x13, x15, #0xffffffffffffff /* (s3..*s2..<<.lo..).low return columns[k].split(56)[1] */
-	add	x15, x7, x11, lsr #56   /* (s3..*s0..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x11, x7, x15            /* s3..<<*s3...hi..     return Halves(self.x + other.x, self.high + other.high) */
+	add	x15, x6, x3             /* s3..*s3...lo.. */
+	add	x7, x7, x1              /* s3..<<*s3...hi.. */
+	ldr	x1, [sp, #120]          /* s5 */
+	lsl	x6, x12, #5             /* s4<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x9, x12, x12, x9        /* s3..*s1..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x3, x12, #1             /* s4x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	lsl	x0, x1, #5              /* s5<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x11, x11, x2            /* s3..<<*s3...hi..     return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x12, x6, x12            /* s4<<*s4.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x6, x0, x3              /* s5<<*s4x2.hi */
+	madd	x2, x1, x3, x21         /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	ldr	x21, [sp, #112]         /* s6 */
+	lsl	x23, x21, #5            /* s6<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x12, x20, x12           /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
+	ldr	x20, [sp, #104]         /* s7 */
+	add	x10, x10, x6            /* s3..<<*s2..<<.hi.. */
+	umulh	x6, x23, x3             /* s6<<*s4x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x8, x21, x3, x8         /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x24, x20, #5            /* s7<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x11, x11, x6            /* s3..<<*s3...hi..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x6, x24, x3             /* s7<<*s4x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x13, x20, x3, x13       /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x3, x0, x1              /* s5<<*s5.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x8, x1, x1, x8          /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x1, x1, #1              /* s5x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	umulh	x0, x23, x21            /* s6<<*s6.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x14, x14, x6            /* s3<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
+	add	x11, x11, x3            /* s3..<<*s3...hi.. */
+	umulh	x6, x23, x1             /* s6<<*s5x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x13, x21, x1, x13       /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x3, x24, x1             /* s7<<*s5x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x17, x20, x1, x17       /* s3..*s1..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x1, x21, #1             /* s6x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	umulh	x23, x24, x20           /* s7<<*s7.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x14, x14, x6            /* s3<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
+	madd	x17, x21, x21, x17      /* s3..*s1..<<.lo.. */
+	umulh	x6, x24, x1             /* s7<<*s6x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x5, x20, x1, x5         /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	add	x16, x16, x3            /* s3..<<*s1..<<.hi.. */
+	madd	x15, x20, x20, x15      /* s3..*s3...lo.. */
+	add	x7, x7, x23             /* s3..<<*s3...hi.. */
+	add	x3, x14, x19            /* s3<<*s0x2.hi..       high = [high[7], *high[:3], high[3] + high[7], *high[4:7]] */
+	add	x16, x16, x0            /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
+	sub	x9, x9, x12, lsl #59    /* s3..*s1..<<.lo..     limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	sub	x2, x2, x10, lsl #59    /* s3..*s2..<<.lo.. */
+	sub	x8, x8, x11, lsl #59    /* s3..*s3...lo.. */
+	sub	x13, x13, x14, lsl #59  /* s3s0x2.lo.. */
+	add	x9, x9, x19, lsl #3     /* s3..*s1..<<.lo.. */
+	add	x2, x2, x12, lsl #3     /* s3..*s2..<<.lo.. */
+	add	x8, x8, x10, lsl #3     /* s3..*s3...lo.. */
+	sub	x10, x17, x16, lsl #59  /* s3..*s1..<<.lo.. */
+	add	x12, x4, x6             /* s3..<<*s2..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x11, x13, x11, lsl #3   /* s3s0x2.lo..          limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	sub	x13, x15, x7, lsl #59   /* s3..*s3...lo.. */
+	sub	x14, x22, x19, lsl #59  /* s3..*s0..<<.lo.. */
+	add	x10, x10, x3, lsl #3    /* s3..*s1..<<.lo.. */
+	sub	x15, x5, x12, lsl #59   /* s3..*s2..<<.lo.. */
+	and	x17, x11, #0xffffffffffffff /* (s3s0x2.lo..).low    return columns[k].split(56)[1] */
+	add	x12, x13, x12, lsl #3   /* s3..*s3...lo..       limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x13, x14, x7, lsl #3    /* s3..*s0..<<.lo.. */
+	sub	x10, x10, #64           /* s3..*s1..<<.lo..     limbs[4] -= 64 */
+	add	x16, x15, x16, lsl #3   /* s3..*s2..<<.lo..     limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	lsr	x7, x13, #56            /* (s3..*s0..<<.lo..).high return columns[k].split(56)[0] */
+	and	x13, x13, #0xffffffffffffff /* (s3..*s0..<<.lo..).low */
+	and	x14, x12, #0xffffffffffffff /* (s3..*s3...lo..).low return columns[k].split(56)[1] */
+	add	x15, x13, x12, lsr #56  /* (s3..*s0..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x14, x14, x16, lsr #56  /* (s3..*s3...lo..).low.. */
+	and	x12, x16, #0xffffffffffffff /* (s3..*s2..<<.lo..).low return columns[k].split(56)[1] */
+	add	x16, x7, x11, lsr #56   /* (s3s0x2.lo..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x13, x12, x10, lsr #56  /* (s3..*s2..<<.lo..).low.. */
+	and	x10, x10, #0xffffffffffffff /* (s3..*s1..<<.lo..).low return columns[k].split(56)[1] */
+	add	x11, x17, x8, lsr #56   /* (s3s0x2.lo..).low..  limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	and	x8, x8, #0xffffffffffffff /* (s3..*s3...lo..).low return columns[k].split(56)[1] */
+	add	x12, x10, x16           /* (s3..*s1..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x10, x8, x2, lsr #56    /* (s3..*s3...lo..).low.. */
+	and	x8, x2, #0xffffffffffffff /* (s3..*s2..<<.lo..).low return columns[k].split(56)[1] */
 	ldr	x2, [sp, #96]           /* n */
-	add	x13, x13, x16, lsr #56  /* (s3..*s2..<<.lo..).low.. */
-	add	x11, x17, x12, lsr #56  /* (s3s0x2.lo..).high.. */
-	and	x16, x16, #0xffffffffffffff /* (s3..*s1..<<.lo..).low return columns[k].split(56)[1] */
-	and	x7, x12, #0xffffffffffffff /* (s3s0x2.lo..).low */
-	and	x6, x8, #0xffffffffffffff /* (s3..*s3...lo..).low */
-	and	x5, x10, #0xffffffffffffff /* (s3..*s2..<<.lo..).low */
-	and	x4, x9, #0xffffffffffffff /* (s3..*s1..<<.lo..).low */
-	add	x12, x16, x11           /* (s3..*s1..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	add	x11, x7, x8, lsr #56    /* (s3s0x2.lo..).low.. */
-	add	x10, x6, x10, lsr #56   /* (s3..*s3...lo..).low.. */
-	add	x9, x5, x9, lsr #56     /* (s3..*s2..<<.lo..).low.. */
-	add	x8, x4, x17             /* (s3..*s1..<<.lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
+	and	x16, x9, #0xffffffffffffff /* (s3..*s1..<<.lo..).low */
+	add	x9, x8, x9, lsr #56     /* (s3..*s2..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x8, x16, x7             /* (s3..*s1..<<.lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
 	sub	x2, x2, #1              /* n */
 	cbnz	x2, LOCAL(square_n_loop3)
 	b	LOCAL(square_n_join2)
@@ -1846,22 +1847,22 @@ SYMBOL(p448_8x56_is_zero):
 	add	x10, x10, x15           /* (a[0].low..).low..   return sum(canon(a)).is_zero() */
 	add	x12, x12, x14, lsr #56  /* a[3].low..           limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	and	x14, x14, #0xffffffffffffff /* (a[2].low..).low */
-	add	x15, x17, x12, lsr #56  /* (a[3].low..).high.. */
 	add	x10, x10, x14           /* (a[0].low..).low..   return sum(canon(a)).is_zero() */
-	add	x13, x13, x15           /* a[4].low..           limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	add	x14, x17, x12, lsr #56  /* (a[3].low..).high..  limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	and	x12, x12, #0xffffffffffffff /* (a[3].low..).low */
-	add	x11, x11, x13, lsr #56  /* a[5].low.. */
+	add	x10, x10, x12           /* (a[0].low..).low..   return sum(canon(a)).is_zero() */
+	add	x12, x13, x14           /* a[4].low..           limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	add	x11, x11, x12, lsr #56  /* a[5].low.. */
+	and	x12, x12, #0xffffffffffffff /* (a[4].low..).low */
 	add	x10, x10, x12           /* (a[0].low..).low..   return sum(canon(a)).is_zero() */
 	add	x9, x9, x11, lsr #56    /* a[6].low..           limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	and	x12, x13, #0xffffffffffffff /* (a[4].low..).low */
-	add	x8, x8, x9, lsr #56     /* a[7].low..           return [*reduced, limbs[7] + over - (q << 56)] */
-	add	x10, x10, x12           /* (a[0].low..).low..   return sum(canon(a)).is_zero() */
-	and	x11, x11, #0xffffffffffffff /* (a[5].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	sub	x8, x8, x16             /* a[7].low..           return [*reduced, limbs[7] + over - (q << 56)] */
+	and	x11, x11, #0xffffffffffffff /* (a[5].low..).low */
 	add	x10, x10, x11           /* (a[0].low..).low..   return sum(canon(a)).is_zero() */
+	add	x8, x8, x9, lsr #56     /* a[7].low..           return [*reduced, limbs[7] + over - (q << 56)] */
 	and	x9, x9, #0xffffffffffffff /* (a[6].low..).low     limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	add	x9, x10, x9             /* (a[0].low..).low..   return sum(canon(a)).is_zero() */
-	add	x8, x9, x8              /* (a[0].low..).low.. */
+	sub	x8, x8, x16             /* a[7].low..           return [*reduced, limbs[7] + over - (q << 56)] */
+	add	x8, x9, x8              /* (a[0].low..).low..   return sum(canon(a)).is_zero() */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v64 */
 	ret
@@ -1969,22 +1970,22 @@ SYMBOL(p448_8x56_equal):
 	add	x8, x12, x8             /* (((a[0]..).low..).low..).low.. return sum(canon(a)).is_zero() */
 	add	x11, x11, x9, lsr #56   /* ((a[3]..).low..).low.. limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	and	x9, x9, #0xffffffffffffff /* (((a[2]..).low..).low..).low */
-	add	x12, x17, x11, lsr #56  /* (((a[3]..).low..).low..).high.. */
 	add	x8, x8, x9              /* (((a[0]..).low..).low..).low.. return sum(canon(a)).is_zero() */
-	add	x9, x13, x12            /* ((a[4]..).low..).low.. limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	add	x9, x17, x11, lsr #56   /* (((a[3]..).low..).low..).high.. limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	and	x11, x11, #0xffffffffffffff /* (((a[3]..).low..).low..).low */
-	add	x12, x15, x9, lsr #56   /* ((a[5]..).low..).low.. */
 	add	x8, x8, x11             /* (((a[0]..).low..).low..).low.. return sum(canon(a)).is_zero() */
-	add	x11, x14, x12, lsr #56  /* ((a[6]..).low..).low.. limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	add	x9, x13, x9             /* ((a[4]..).low..).low.. limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	add	x11, x15, x9, lsr #56   /* ((a[5]..).low..).low.. */
 	and	x9, x9, #0xffffffffffffff /* (((a[4]..).low..).low..).low */
-	add	x10, x10, x11, lsr #56  /* ((a[7]..).low..).low.. return [*reduced, limbs[7] + over - (q << 56)] */
 	add	x8, x8, x9              /* (((a[0]..).low..).low..).low.. return sum(canon(a)).is_zero() */
-	and	x9, x12, #0xffffffffffffff /* (((a[5]..).low..).low..).low limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
-	sub	x10, x10, x16           /* ((a[7]..).low..).low.. return [*reduced, limbs[7] + over - (q << 56)] */
+	add	x9, x14, x11, lsr #56   /* ((a[6]..).low..).low.. limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	and	x11, x11, #0xffffffffffffff /* (((a[5]..).low..).low..).low */
+	add	x8, x8, x11             /* (((a[0]..).low..).low..).low.. return sum(canon(a)).is_zero() */
+	add	x10, x10, x9, lsr #56   /* ((a[7]..).low..).low.. return [*reduced, limbs[7] + over - (q << 56)] */
+	and	x9, x9, #0xffffffffffffff /* (((a[6]..).low..).low..).low limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
 	add	x8, x8, x9              /* (((a[0]..).low..).low..).low.. return sum(canon(a)).is_zero() */
-	and	x9, x11, #0xffffffffffffff /* (((a[6]..).low..).low..).low limb, over = (limbs[k] + (over + q if k == 4 else over)).split(56) */
+	sub	x9, x10, x16            /* ((a[7]..).low..).low.. return [*reduced, limbs[7] + over - (q << 56)] */
 	add	x8, x8, x9              /* (((a[0]..).low..).low..).low.. return sum(canon(a)).is_zero() */
-	add	x8, x8, x10             /* (((a[0]..).low..).low..).low.. */
 	cmp	x8, #1
 	cset	x0, cc                  /* %v109 */
 	ret

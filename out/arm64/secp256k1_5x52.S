@@ -58,8 +58,8 @@
  * out     out: limbs below 2^52, the last one below 2^49
  * args    out in x0, a in x1, b in x2
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24
- * stack   48 bytes
+ * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27
+ * stack   80 bytes
  */
 	.globl	SYMBOL(secp256k1_5x52_mul)
 	HIDDEN(secp256k1_5x52_mul)
@@ -68,16 +68,21 @@
 SYMBOL(secp256k1_5x52_mul):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-48]!   /* save */
-	.cfi_def_cfa_offset 48
-	.cfi_offset x19, -48
-	.cfi_offset x20, -40
+	stp	x19, x20, [sp, #-80]!   /* save */
+	.cfi_def_cfa_offset 80
+	.cfi_offset x19, -80
+	.cfi_offset x20, -72
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -32
-	.cfi_offset x22, -24
+	.cfi_offset x21, -64
+	.cfi_offset x22, -56
 	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -16
-	.cfi_offset x24, -8
+	.cfi_offset x23, -48
+	.cfi_offset x24, -40
+	stp	x25, x26, [sp, #48]     /* save */
+	.cfi_offset x25, -32
+	.cfi_offset x26, -24
+	str	x27, [sp, #64]          /* save */
+	.cfi_offset x27, -16
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	ldp	x7, x6, [x2, #16]       /* x7=b[2] x6=b[3] */
@@ -88,6 +93,7 @@ SYMBOL(secp256k1_5x52_mul):
 	lsl	x15, x9, #8             /* a[1]<< */
 	umulh	x16, x13, x10           /* a[0]<<*b[0].hi */
 	umulh	x17, x13, x11           /* a[0]<<*b[1].hi */
+	ldp	x25, x26, [x1, #16]     /* x25=a[2] x26=a[3] */
 	umulh	x5, x13, x7             /* a[0]<<*b[2].hi */
 	umulh	x4, x13, x6             /* a[0]<<*b[3].hi */
 	umulh	x13, x13, x3            /* a[0]<<*b[4].hi */
@@ -96,138 +102,142 @@ SYMBOL(secp256k1_5x52_mul):
 	umulh	x20, x15, x11           /* a[1]<<*b[1].hi */
 	mul	x21, x9, x7             /* a1b2.lo */
 	umulh	x22, x15, x7            /* a[1]<<*b[2].hi */
+	mul	x23, x9, x6             /* a1b3.lo */
+	umulh	x24, x15, x6            /* a[1]<<*b[3].hi */
+	madd	x14, x8, x11, x14       /* a0b1.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x15, x15, x3            /* a[1]<<*b[4].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	lsl	x27, x25, #8            /* a[2]<< */
 	add	x17, x17, x2            /* a[0]<<*b[1].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x14, x8, x11, x14       /* a0b1.lo.. */
 	madd	x2, x8, x7, x19         /* a0b2.lo.. */
 	add	x5, x5, x20             /* a[0]<<*b[2].hi.. */
 	madd	x19, x8, x6, x21        /* a0b3.lo.. */
 	add	x4, x4, x22             /* a[0]<<*b[3].hi.. */
-	ldp	x22, x23, [x1, #16]     /* x22=a[2] x23=a[3] */
-	mul	x20, x9, x6             /* a1b3.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	umulh	x21, x15, x6            /* a[1]<<*b[3].hi */
-	umulh	x15, x15, x3            /* a[1]<<*b[4].hi */
-	lsl	x24, x22, #8            /* a[2]<< */
-	madd	x8, x8, x3, x20         /* a0b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	add	x13, x13, x21           /* a[0]<<*b[4].hi.. */
-	umulh	x20, x24, x10           /* a[2]<<*b[0].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	madd	x8, x8, x3, x23         /* a0b4.lo.. */
+	add	x13, x13, x24           /* a[0]<<*b[4].hi.. */
+	umulh	x20, x27, x10           /* a[2]<<*b[0].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x21, x27, x11           /* a[2]<<*b[1].hi */
+	umulh	x22, x27, x7            /* a[2]<<*b[2].hi */
+	mul	x23, x25, x6            /* a2b3.lo */
+	umulh	x24, x27, x6            /* a[2]<<*b[3].hi */
 	add	x5, x5, x20             /* a[0]<<*b[2].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x2, x22, x10, x2        /* a0b2.lo.. */
-	umulh	x20, x24, x11           /* a[2]<<*b[1].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x4, x4, x20             /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x19, x22, x11, x19      /* a0b3.lo.. */
-	umulh	x20, x24, x7            /* a[2]<<*b[2].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x13, x13, x20           /* a[0]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x8, x22, x7, x8         /* a0b4.lo.. */
-	mul	x20, x22, x6            /* a2b3.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	madd	x9, x9, x3, x20         /* a1b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x20, x24, x6            /* a[2]<<*b[3].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x15, x15, x20           /* a[1]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x20, x24, x3            /* a[2]<<*b[4].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	lsl	x21, x23, #8            /* a[3]<< */
-	madd	x19, x23, x10, x19      /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	madd	x8, x23, x11, x8        /* a0b4.lo.. */
-	madd	x9, x23, x7, x9         /* a1b4.lo.. */
-	umulh	x24, x21, x10           /* a[3]<<*b[0].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x4, x4, x24             /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x21, x11           /* a[3]<<*b[1].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x13, x13, x24           /* a[0]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x21, x7            /* a[3]<<*b[2].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x15, x15, x24           /* a[1]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	mul	x24, x23, x6            /* a3b3.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	madd	x22, x22, x3, x24       /* a2b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x21, x6            /* a[3]<<*b[3].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x20, x20, x24           /* a[2]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	ldr	x24, [x1, #32]          /* a[4] */
+	madd	x2, x25, x10, x2        /* a0b2.lo.. */
+	madd	x19, x25, x11, x19      /* a0b3.lo.. */
+	madd	x8, x25, x7, x8         /* a0b4.lo.. */
+	add	x4, x4, x21             /* a[0]<<*b[3].hi.. */
+	add	x13, x13, x22           /* a[0]<<*b[4].hi.. */
+	madd	x9, x9, x3, x23         /* a1b4.lo.. */
+	ldr	x23, [x1, #32]          /* a[4] */
+	add	x15, x15, x24           /* a[1]<<*b[4].hi.. */
+	umulh	x20, x27, x3            /* a[2]<<*b[4].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	lsl	x21, x26, #8            /* a[3]<< */
+	mul	x22, x26, x6            /* a3b3.lo */
+	lsl	x24, x23, #8            /* a[4]<< */
+	madd	x1, x25, x3, x22        /* a2b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x22, x21, x10           /* a[3]<<*b[0].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	add	x4, x4, x22             /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	madd	x19, x26, x10, x19      /* a0b3.lo.. */
+	umulh	x22, x21, x11           /* a[3]<<*b[1].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	add	x13, x13, x22           /* a[0]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	madd	x8, x26, x11, x8        /* a0b4.lo.. */
+	umulh	x22, x21, x7            /* a[3]<<*b[2].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	add	x15, x15, x22           /* a[1]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	madd	x9, x26, x7, x9         /* a1b4.lo.. */
+	umulh	x22, x21, x6            /* a[3]<<*b[3].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	add	x20, x20, x22           /* a[2]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
 	umulh	x21, x21, x3            /* a[3]<<*b[4].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	madd	x8, x24, x10, x8        /* a0b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	madd	x9, x24, x11, x9        /* a1b4.lo.. */
-	madd	x1, x24, x7, x22        /* a2b4.lo.. */
-	lsl	x22, x24, #8            /* a[4]<<               c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	umulh	x10, x22, x10           /* a[4]<<*b[0].hi */
-	add	x10, x13, x10           /* a[0]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x11, x22, x11           /* a[4]<<*b[1].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x11, x15, x11           /* a[1]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x13, x22, x7            /* a[4]<<*b[2].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x13, x20, x13           /* a[2]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x22, x24, x10           /* a[4]<<*b[0].hi */
+	madd	x8, x23, x10, x8        /* a0b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x10, x24, x11           /* a[4]<<*b[1].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	add	x13, x13, x22           /* a[0]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	madd	x9, x23, x11, x9        /* a1b4.lo.. */
+	umulh	x11, x24, x7            /* a[4]<<*b[2].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	madd	x7, x23, x7, x1         /* a2b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	add	x10, x15, x10           /* a[1]<<*b[4].hi.. */
+	mul	x15, x23, x6            /* a4b3.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x6, x24, x6             /* a[4]<<*b[3].hi */
+	mul	x1, x23, x3             /* a4b4.lo */
+	umulh	x22, x24, x3            /* a[4]<<*b[4].hi */
 	sub	x12, x12, x16, lsl #56  /* a0b0.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
 	sub	x14, x14, x17, lsl #56  /* a0b1.lo.. */
-	sub	x15, x2, x5, lsl #56    /* a0b2.lo.. */
-	sub	x7, x19, x4, lsl #56    /* a0b3.lo.. */
-	sub	x8, x8, x10, lsl #56    /* a0b4.lo.. */
-	mul	x2, x24, x6             /* a4b3.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	madd	x2, x23, x3, x2         /* a3b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x6, x22, x6             /* a[4]<<*b[3].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x6, x21, x6             /* a[3]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	mul	x19, x24, x3            /* a4b4.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	umulh	x3, x22, x3             /* a[4]<<*b[4].hi */
-	sub	x9, x9, x11, lsl #56    /* a1b4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
-	sub	x1, x1, x13, lsl #56    /* a2b4.lo.. */
-	sub	x2, x2, x6, lsl #56     /* a3b4.lo.. */
+	sub	x2, x2, x5, lsl #56     /* a0b2.lo.. */
+	sub	x19, x19, x4, lsl #56   /* a0b3.lo.. */
+	sub	x8, x8, x13, lsl #56    /* a0b4.lo.. */
+	sub	x9, x9, x10, lsl #56    /* a1b4.lo.. */
 	add	x14, x14, x16, lsl #4   /* a0b1.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
-	add	x15, x15, x17, lsl #4   /* a0b2.lo.. */
-	add	x16, x7, x5, lsl #4     /* a0b3.lo.. */
-	add	x8, x8, x4, lsl #4      /* a0b4.lo.. */
-	add	x9, x9, x10, lsl #4     /* a1b4.lo.. */
-	add	x10, x1, x11, lsl #4    /* a2b4.lo.. */
-	add	x11, x2, x13, lsl #4    /* a3b4.lo.. */
-	and	x13, x10, #0xfffffffffffff /* (a2b4.lo..).low      low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
-	sub	x17, x19, x3, lsl #56   /* a4b4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
-	add	x13, x13, x9, lsr #52   /* (a2b4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
+	add	x11, x20, x11           /* a[2]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	madd	x15, x26, x3, x15       /* a3b4.lo.. */
+	add	x16, x2, x17, lsl #4    /* a0b2.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	add	x17, x19, x5, lsl #4    /* a0b3.lo.. */
+	add	x6, x21, x6             /* a[3]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	sub	x7, x7, x11, lsl #56    /* a2b4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	add	x8, x8, x4, lsl #4      /* a0b4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	add	x9, x9, x13, lsl #4     /* a1b4.lo.. */
+	sub	x13, x1, x22, lsl #56   /* a4b4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	add	x10, x7, x10, lsl #4    /* a2b4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	sub	x15, x15, x6, lsl #56   /* a3b4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	add	x13, x13, x6, lsl #4    /* a4b4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	and	x7, x10, #0xfffffffffffff /* (a2b4.lo..).low      low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	and	x6, x9, #0xfffffffffffff /* (a1b4.lo..).low */
+	lsr	x5, x13, #52            /* (a4b4.lo..).high */
+	add	x9, x7, x9, lsr #52     /* (a2b4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
+	and	x13, x13, #0xfffffffffffff /* (a4b4.lo..).low      low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	add	x11, x15, x11, lsl #4   /* a3b4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	add	x15, x5, x22, lsl #4    /* a[4]<<*b[4].hi<<..   upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
 	and	x7, x11, #0xfffffffffffff /* (a3b4.lo..).low      low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
-	add	x10, x7, x10, lsr #52   /* (a3b4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
-	add	x17, x17, x6, lsl #4    /* a4b4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
-	lsr	x7, x17, #52            /* (a4b4.lo..).high     low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
-	and	x17, x17, #0xfffffffffffff /* (a4b4.lo..).low */
-	and	x9, x9, #0xfffffffffffff /* (a1b4.lo..).low */
-	add	x11, x17, x11, lsr #52  /* (a4b4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
-	add	x17, x7, x3, lsl #4     /* a[4]<<*b[4].hi<<.. */
-	movz	x7, #977, lsl #16
-	movk	x7, #1, lsl #48         /* 0x1000003d10000 */
-	umulh	x6, x13, x7             /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
-	umulh	x5, x17, x7             /* .hi */
+	add	x11, x13, x11, lsr #52  /* (a4b4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
+	movz	x13, #977, lsl #16
+	movk	x13, #1, lsl #48        /* 0x1000003d10000 */
+	umulh	x5, x15, x13            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
 	movz	x4, #0x3d10
 	movk	x4, #16, lsl #32        /* 0x1000003d10 */
-	madd	x8, x17, x4, x8         /* a0b4.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x15, x15, x6            /* a0b2.lo..            limbs[k + 1] += fold(k) */
+	madd	x8, x15, x4, x8         /* a0b4.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	add	x10, x7, x10, lsr #52   /* (a3b4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
+	umulh	x15, x9, x13            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
+	umulh	x7, x11, x13            /* .hi */
+	umulh	x3, x10, x13            /* .hi */
 	sub	x8, x8, x5, lsl #52     /* a0b4.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x9, x9, x5              /* (a1b4.lo..).low..    upper[0] += fold(4) */
-	umulh	x17, x10, x7            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
-	madd	x10, x10, x4, x15       /* a0b2.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	umulh	x15, x9, x7             /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
-	madd	x9, x9, x4, x12         /* a0b0.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	umulh	x12, x11, x7            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
-	sub	x10, x10, x17, lsl #52  /* a0b2.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x16, x16, x17           /* a0b3.lo..            limbs[k + 1] += fold(k) */
-	sub	x9, x9, x15, lsl #52    /* a0b0.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x14, x14, x15           /* a0b1.lo..            limbs[k + 1] += fold(k) */
+	add	x6, x6, x5              /* (a1b4.lo..).low..    upper[0] += fold(4) */
+	umulh	x13, x6, x13            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
+	madd	x12, x6, x4, x12        /* a0b0.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	add	x16, x16, x15           /* a0b2.lo..            limbs[k + 1] += fold(k) */
+	madd	x10, x10, x4, x16       /* a0b2.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	add	x8, x8, x7              /* a0b4.lo..            limbs[k + 1] += fold(k) */
+	add	x16, x17, x3            /* a0b3.lo.. */
+	lsr	x17, x8, #48            /* (a0b4.lo..).high     limbs[4], q = limbs[4].split(48) */
 	madd	x11, x11, x4, x16       /* a0b3.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x8, x8, x12             /* a0b4.lo..            limbs[k + 1] += fold(k) */
-	madd	x13, x13, x4, x14       /* a0b1.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	lsr	x14, x8, #48            /* (a0b4.lo..).high     limbs[4], q = limbs[4].split(48) */
-	sub	x11, x11, x12, lsl #52  /* a0b3.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	sub	x12, x13, x6, lsl #52   /* a0b1.lo.. */
+	sub	x12, x12, x13, lsl #52  /* a0b0.lo.. */
+	add	x13, x14, x13           /* a0b1.lo..            limbs[k + 1] += fold(k) */
+	sub	x10, x10, x3, lsl #52   /* a0b2.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	and	x8, x8, #0xffffffffffff /* (a0b4.lo..).low      limbs[4], q = limbs[4].split(48) */
+	madd	x9, x9, x4, x13         /* a0b1.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	sub	x11, x11, x7, lsl #52   /* a0b3.lo.. */
 	movz	x13, #977
 	movk	x13, #1, lsl #32        /* 0x1000003d1 */
-	madd	x9, x14, x13, x9        /* a0b0.lo..            return chained([limbs[0] + q * EXCESS, *limbs[1:5]]) */
-	and	x8, x8, #0xffffffffffff /* (a0b4.lo..).low      limbs[4], q = limbs[4].split(48) */
-	add	x12, x12, x9, lsr #52   /* a0b1.lo..            low, carry = (limb + carry).split(52) */
-	and	x9, x9, #0xfffffffffffff /* (a0b0.lo..).low */
-	add	x10, x10, x12, lsr #52  /* a0b2.lo.. */
-	and	x12, x12, #0xfffffffffffff /* (a0b1.lo..).low */
-	stp	x9, x12, [x0]           /*                      return [*done, limbs[-1] + carry] */
+	madd	x12, x17, x13, x12      /* a0b0.lo..            return chained([limbs[0] + q * EXCESS, *limbs[1:5]]) */
+	sub	x9, x9, x15, lsl #52    /* a0b1.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	and	x13, x12, #0xfffffffffffff /* (a0b0.lo..).low      low, carry = (limb + carry).split(52) */
+	add	x9, x9, x12, lsr #52    /* a0b1.lo.. */
+	add	x10, x10, x9, lsr #52   /* a0b2.lo.. */
+	and	x9, x9, #0xfffffffffffff /* (a0b1.lo..).low */
+	stp	x13, x9, [x0]           /*                      return [*done, limbs[-1] + carry] */
 	add	x9, x11, x10, lsr #52   /* a0b3.lo..            low, carry = (limb + carry).split(52) */
 	and	x10, x10, #0xfffffffffffff /* (a0b2.lo..).low */
 	add	x8, x8, x9, lsr #52     /* (a0b4.lo..).low..    return [*done, limbs[-1] + carry] */
 	and	x9, x9, #0xfffffffffffff /* (a0b3.lo..).low      low, carry = (limb + carry).split(52) */
 	stp	x10, x9, [x0, #16]      /*                      return [*done, limbs[-1] + carry] */
 	str	x8, [x0, #32]
+	ldr	x27, [sp, #64]          /* restore */
+	.cfi_restore x27
+	ldp	x25, x26, [sp, #48]     /* restore */
+	.cfi_restore x25
+	.cfi_restore x26
 	ldp	x23, x24, [sp, #32]     /* restore */
 	.cfi_restore x23
 	.cfi_restore x24
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #48     /* restore */
+	ldp	x19, x20, [sp], #80     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -1738,7 +1748,7 @@ SYMBOL(secp256k1_5x52_equal):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20
- * stack   304 bytes, with what it calls
+ * stack   320 bytes, with what it calls
  */
 	.globl	SYMBOL(secp256k1_5x52_invert)
 	HIDDEN(secp256k1_5x52_invert)
@@ -1891,7 +1901,7 @@ SYMBOL(secp256k1_5x52_invert):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20 x21
- * stack   352 bytes, with what it calls
+ * stack   368 bytes, with what it calls
  */
 	.globl	SYMBOL(secp256k1_5x52_sqrt)
 	HIDDEN(secp256k1_5x52_sqrt)
