@@ -1,84 +1,157 @@
 """Faults in finished code against the prover, at length:
 
-    ./run python tests/measure_proof_mutants.py [--each 25] [--seconds 3600] [--vectors 20000] [SELECTOR...]
+    ./run python tests/measure_proof_mutants.py --each 20 --state mutants.jsonl [--processes 1] [SELECTOR...]
 
-Every shipped kernel's routine (programs aside), both targets and every feature set, gets its seeded faults, one of each
-routine after the other until `--each` are done or the time is over. Those that the prover accepts are run on as many
-edge-biased vectors: one that differs from the routine is a fault of the prover, and the command fails. Printed are the
-counts by target, and every accepted mutant.
+Every shipped kernel's routine (programs aside), both targets and every feature set, gets its seeded faults, five of
+each routine after the other until `--each` are done. A mutant is emulated on a thousand edge-biased inputs and given to
+the prover. Then
+
+- one that differs from the meaning and is proved is a fault of the prover: it is printed, and the command fails;
+- one that differs and is not proved is refuted: its inputs are a counterexample;
+- one that is proved is held to be the same as the routine by another argument, term for term (`emulate.alike`), or
+  else runs on `--vectors` edge-biased inputs;
+- one that is neither is tried again, emulated on more inputs, those that are solved for among them, and proved with
+  more time. What is left "could not be proved" although it may be right.
+
+Printed are the counts by kind of fault and by target, and every mutant of the last two sorts. Whatever is done stands
+in the file of `--state`, a line a mutant, and is not done again, even by another run, while the bytes are the same.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 import sys
-import time
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
+from pathlib import Path
 
 import click
+from rich.table import Table
 
 from asmgen.kernel import Kernel
-from asmgen.prove import Proved, prove
+from asmgen.prove import NotProved, Proved, prove
+from asmgen.prove import Routine as Bytes
 from asmgen.prove.command import code_routine
+from asmgen.prove.counterexample import counterexample
 from asmgen.scripts import find
+from asmgen.table import console
 from asmgen.work import each
+from emulate.alike import alike
 from emulate.mutants import Mutant, mutants
 from emulate.mutation import Routine, judged, variants
 
 SEED = 20260401
+ROUND = 5  #: mutants of a routine before it is the next one's turn
+GLANCE = 1024  #: vectors that each mutant gets
+LOOK = 100_000  #: vectors for one that is neither proved nor refuted
 BUDGET = 0.5  #: seconds of the processor a mutant
+PATIENCE = 10.0  #: the same for one that may be right: as long as `asmgen prove` takes at most
+
+#: What may come of a mutant: the last of them must not.
+ANSWERS = ("refuted", "same term for term", "same on vectors", "not proved", "wrong and proved")
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What came of a routine's mutant; `wrong` says how an accepted one differs."""
+    """What came of a mutant; `detail` says how it differs, or why it is not proved."""
 
+    key: str
     name: str
     target: str
-    mutant: str = ""
-    accepted: bool = False
-    wrong: str | None = None
+    fault: str
+    change: str
+    answer: str
+    seconds: float
+    detail: str = ""
 
 
-def tried(routine: Routine, mutant: Mutant, vectors: int) -> Tally:
-    """One mutant through the prover and, where it is accepted, through the emulator."""
+def tried(routine: Routine, mutant: Mutant, made: Bytes, key: str, vectors: int) -> Tally:
+    """One mutant through the emulator, the prover, and what else it takes."""
+    _, wrong = judged(routine, mutant, GLANCE, SEED)
+    found = prove(made, budget=BUDGET)
+    seconds = found.seconds
+    if isinstance(found, NotProved) and wrong is None:
+        refuted = counterexample(made, found, seconds=1.0, vectors=GLANCE)
+        wrong = refuted.reason if refuted else judged(routine, mutant, LOOK, SEED + 1)[1]
+        if wrong is None:
+            found = prove(made, budget=PATIENCE)
+    answer, detail = "refuted", wrong or ""
+    if isinstance(found, Proved):
+        same = alike(routine.code, mutant.items)
+        if wrong is None and not same:
+            wrong = judged(routine, mutant, vectors, SEED + 2)[1]
+        answer = "wrong and proved" if wrong else "same term for term" if same else "same on vectors"
+    elif wrong is None:
+        answer, detail = "not proved", found.reason
+        if alike(routine.code, mutant.items):
+            detail += "; it is the same term for term"
+    change = f"at {mutant.place}: {mutant.change}"
+    return Tally(key, routine.name, routine.code.target, mutant.fault, change, answer, round(seconds, 3), detail)
+
+
+def begun(routine: Routine, number: int, count: int) -> Iterator[tuple[Mutant, Bytes, str]]:
+    """Mutants of a routine, from one number on: what is to be proved, and the name under which it is kept."""
     code, *others = routine.codes
-    made = code_routine(routine.kernel, replace(code, items=mutant.items), others)
-    tally = Tally(routine.name, code.target, mutant.description)
-    if not isinstance(prove(made, budget=BUDGET), Proved):
-        return tally
-    _, reason = judged(routine, mutant, vectors, SEED)
-    return replace(tally, accepted=True, wrong=reason)
+    for mutant in islice(mutants(code, random.Random(f"{SEED} {routine.name}")), number, number + count):
+        made = code_routine(routine.kernel, replace(code, items=mutant.items), others)
+        kept = f"{routine.name} {mutant.description} ".encode() + made.code
+        yield mutant, made, hashlib.sha256(kept).hexdigest()[:16]
+
+
+def by_kind(tallies: Sequence[Tally]) -> Table:
+    """A line for each kind of fault and each target: what came of its mutants."""
+    made = Table(box=None, header_style="bold", pad_edge=False)
+    for title in ("", "mutants", *ANSWERS):
+        made.add_column(title, justify="left" if not title else "right", no_wrap=True)
+    groups: dict[str, list[Tally]] = {}
+    for tally in tallies:
+        groups.setdefault(tally.fault, []).append(tally)
+    for target in ("amd64", "arm64"):
+        groups[target] = [tally for tally in tallies if tally.target == target]
+    for name, group in {**groups, "all": list(tallies)}.items():
+        counts = Counter(tally.answer for tally in group)
+        made.add_row(name, f"{len(group):,}", *(f"{counts[answer]:,}" for answer in ANSWERS))
+    return made
 
 
 @click.command(help=__doc__)
 @click.argument("selectors", nargs=-1)
-@click.option("--each", "count", default=25, help="Mutants of a routine.")
-@click.option("--seconds", default=3600.0, help="Seconds after which no more are begun.")
-@click.option("--vectors", default=20_000, help="Edge-biased inputs for each that is accepted.")
-def main(selectors: tuple[str, ...], count: int, seconds: float, vectors: int) -> None:
-    end = time.monotonic() + seconds
+@click.option("--each", "count", default=20, show_default=True, help="Mutants of a routine.")
+@click.option("--vectors", default=1_000_000, show_default=True, help="Edge-biased inputs for one that is proved.")
+@click.option("--state", type=click.Path(dir_okay=False, path_type=Path), help="Where all that is done is kept.")
+@click.option("--processes", type=int, help="Processes side by side, by default one a core.")
+def main(selectors: tuple[str, ...], count: int, vectors: int, state: Path | None, processes: int | None) -> None:
     routines = variants([kernel for kernel in find(selectors) if isinstance(kernel, Kernel)])
+    lines = state.read_text().splitlines() if state is not None and state.exists() else []
+    done = {tally.key: tally for tally in (Tally(**json.loads(line)) for line in lines)}
 
     def one(job: tuple[Routine, int]) -> list[Tally]:
         routine, number = job
-        chosen = islice(mutants(routine.code, random.Random(f"{SEED} {routine.name}")), number, number + 1)
-        return [tried(routine, mutant, vectors) for mutant in chosen if time.monotonic() < end]
+        return [
+            done[key] if key in done else tried(routine, mutant, made, key, vectors)
+            for mutant, made, key in begun(routine, number, min(ROUND, count - number))
+        ]
 
     tallies: list[Tally] = []
-    for number in range(count):
-        if time.monotonic() < end:
-            tallies += [tally for made in each(one, [(routine, number) for routine in routines]) for tally in made]
-    for target, all_of_it in sorted(Counter(tally.target for tally in tallies).items()):
-        accepted = [tally for tally in tallies if tally.target == target and tally.accepted]
-        print(f"{target}: {all_of_it} mutants, {all_of_it - len(accepted)} refused, {len(accepted)} accepted")
-    for tally in tallies:
-        if tally.accepted:
-            print(f"{tally.name}: {tally.mutant}: {tally.wrong or f'the same on {vectors} edge vectors'}")
-    wrong = [tally for tally in tallies if tally.wrong]
-    print(f"{len(tallies)} mutants, {len(wrong)} wrong ones accepted, seed {SEED}")
+    for made in each(one, [(routine, number) for number in range(0, count, ROUND) for routine in routines], processes):
+        tallies += made
+        if state is not None:
+            with state.open("a") as file:
+                file.writelines(json.dumps(asdict(tally)) + "\n" for tally in made if tally.key not in done)
+    out = console()
+    out.print(by_kind(tallies))
+    for answer in ANSWERS[1:]:
+        for tally in tallies:
+            if tally.answer == answer:
+                line = f"{answer}: {tally.name}: {tally.fault} {tally.change}: {tally.detail}".rstrip(": ")
+                out.print(line, highlight=False, markup=False, soft_wrap=True)
+    slow = sum(tally.seconds for tally in tallies)
+    wrong = sum(tally.answer == ANSWERS[-1] for tally in tallies)
+    out.print(f"{len(tallies):,} mutants, {wrong} wrong ones proved, {slow:.0f} s in the prover at first, seed {SEED}")
     sys.exit(1 if wrong else 0)
 
 
