@@ -30,6 +30,8 @@ STRIDE = 384  #: bytes between two drivers
 HEAD = 64  #: bytes before the first driver
 
 FLAG_BITS = {"CF": 0, "PF": 2, "AF": 4, "ZF": 6, "SF": 7, "OF": 11}
+PUSHES = b"\x53\x55\x41\x54\x41\x55\x41\x56\x41\x57"  #: of rbx, rbp, r12 to r15
+POPS = b"\x41\x5f\x41\x5e\x41\x5d\x41\x5c\x5d\x5b"
 POPFQ, PUSHFQ, RET, NOP = b"\x9d", b"\x9c", b"\xc3", b"\x90"
 
 
@@ -54,9 +56,9 @@ def unpack(record: bytes, place: int) -> State:
     return State(registers, named, bytearray(record[WINDOW_AT:]), place)
 
 
-def place_of(record: int) -> int:
+def place_of(record: int, size: int = RECORD) -> int:
     """The address of the window of the record with this number."""
-    return RECORDS + record * RECORD + WINDOW_AT
+    return RECORDS + record * size + WINDOW_AT
 
 
 def code_address(case: int) -> int:
@@ -73,39 +75,41 @@ def _load_rax(value: int) -> bytes:
     return _move(b"\x48\xb8", value)
 
 
-def _register_at_rax(opcode: int, register: int) -> bytes:
-    """mov between a register and its place in the record at rax: opcode 8b loads, 89 stores; 8d takes an address."""
-    return bytes([0x48 | register >> 3 << 2, opcode, 0x80 | (register & 7) << 3]) + struct.pack("<i", 8 * register)
+def _register_at_rax(opcode: int, register: int, offset: int = 0) -> bytes:
+    """mov between a register and its place from an offset of the record at rax on: opcode 8b loads, 89 stores."""
+    place = struct.pack("<i", offset + 8 * register)
+    return bytes([0x48 | register >> 3 << 2, opcode, 0x80 | (register & 7) << 3]) + place
 
 
 def _rsp_from_rax(offset: int) -> bytes:
     return b"\x48\x8d\xa0" + struct.pack("<i", offset)
 
 
-def _before(record: int) -> bytes:
+def _before(record: int, size: int = RECORD) -> bytes:
     """Up to the case's code: the record's address to memory, flags and registers from the record, rsp and rax last."""
     order = [r for r in range(REGISTERS) if r not in (0, 4)] + [4, 0]
     loads = b"".join(_register_at_rax(0x8B, register) for register in order)
-    start = _load_rax(RECORDS + record * RECORD)
+    start = _load_rax(RECORDS + record * size)
     return start + _move(b"\x48\xa3", CURRENT) + _rsp_from_rax(FLAGS_AT) + POPFQ + loads
 
 
-def _after(record: int, length: int) -> bytes:
-    """From the case's code on: registers and flags to the record, then the next record up to number `record`."""
+def _after(record: int, length: int, size: int = RECORD) -> bytes:
+    """From the case's code on: registers and flags to the record, then the next record up to number `record`.
+
+    `length` is that of all code before this one, and `size` that of a record.
+    """
     stores = b"".join(_register_at_rax(0x89, register) for register in range(1, REGISTERS))
     code = _move(b"\x48\xa3", SAVED) + _move(b"\x48\xa1", CURRENT) + stores + _rsp_from_rax(FLAGS_AT + 8) + PUSHFQ
     code += b"\x48\x89\xc1" + _move(b"\x48\xa1", SAVED) + b"\x48\x89\x01"  # mov %rax, %rcx; ...; mov %rax, (%rcx)
-    code += b"\x48\x8d\x81" + struct.pack("<i", RECORD)  # lea RECORD(%rcx), %rax
-    code += _move(b"\x48\xba", RECORDS + record * RECORD) + b"\x48\x39\xd0"  # movabs end, %rdx; cmp %rdx, %rax
+    code += b"\x48\x8d\x81" + struct.pack("<i", size)  # lea size(%rcx), %rax
+    code += _move(b"\x48\xba", RECORDS + record * size) + b"\x48\x39\xd0"  # movabs end, %rdx; cmp %rdx, %rax
     back = len(_load_rax(0)) - (length + len(code) + 6)
     return code + b"\x0f\x85" + struct.pack("<i", back)  # jne to the start, with rax as it is
 
 
 def image(cases: Sequence[tuple[bytes, int]]) -> bytes:
     """Machine code that runs all cases, each its code and its number of records (1 or more), in order."""
-    pushes = b"\x53\x55\x41\x54\x41\x55\x41\x56\x41\x57"  # rbx, rbp, r12 to r15
-    pops = b"\x41\x5f\x41\x5e\x41\x5d\x41\x5c\x5d\x5b"
-    out = (pushes + b"\x48\x89\xe0" + _move(b"\x48\xa3", STACK)).ljust(HEAD, NOP)
+    out = (PUSHES + b"\x48\x89\xe0" + _move(b"\x48\xa3", STACK)).ljust(HEAD, NOP)
     record = 0
     for code, count in cases:
         start = _before(record)
@@ -113,7 +117,37 @@ def image(cases: Sequence[tuple[bytes, int]]) -> bytes:
         driver = start + code + _after(record, len(start + code))
         assert len(driver) <= STRIDE, "a case's code is too long"
         out += driver.ljust(STRIDE, NOP)
-    return out + _move(b"\x48\xa1", STACK) + b"\x48\x89\xc4" + pops + RET
+    return out + _move(b"\x48\xa1", STACK) + b"\x48\x89\xc4" + POPS + RET
+
+
+DUMP = 8 * REGISTERS + 8  #: bytes of registers and flags
+
+
+def _dump(offset: int) -> bytes:
+    """Registers and flags to the record, at an offset, with all of them left as they are."""
+    stores = b"".join(_register_at_rax(0x89, register, offset) for register in range(1, REGISTERS))
+    code = _move(b"\x48\xa3", SAVED) + _move(b"\x48\xa1", CURRENT) + stores + _rsp_from_rax(offset + DUMP) + PUSHFQ
+    code += _register_at_rax(0x8B, 4, offset) + b"\x48\x89\xc1" + _move(b"\x48\xa1", SAVED)  # ...; mov %rax, %rcx; ...
+    return code + b"\x48\x89\x81" + struct.pack("<i", offset) + b"\x48\x8b\x89" + struct.pack("<i", offset + 8)
+
+
+def walk_image(walks: Sequence[tuple[Sequence[bytes], int]], steps: int) -> bytes:
+    """Machine code that runs all walks, each the code of its steps and its number of records, in order.
+
+    A record is that of a state, with room for `steps` dumps behind it, one after each step.
+    """
+    size, stride = RECORD + steps * DUMP, 512 + steps * 256
+    out = (PUSHES + b"\x48\x89\xe0" + _move(b"\x48\xa3", STACK)).ljust(HEAD, NOP)
+    record = 0
+    for codes, count in walks:
+        start = _before(record, size)
+        record += count
+        for step, code in enumerate(codes):
+            start += code + _dump(RECORD + step * DUMP)
+        driver = start + _after(record, len(start), size)
+        assert len(driver) <= stride, "a walk's code is too long"
+        out += driver.ljust(stride, NOP)
+    return out + _move(b"\x48\xa1", STACK) + b"\x48\x89\xc4" + POPS + RET
 
 
 def _round_up(size: int) -> int:
