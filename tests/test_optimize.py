@@ -26,7 +26,7 @@ from asmgen.optimize.code import Coder
 from asmgen.optimize.library import library
 from asmgen.optimize.live import gain, table, view
 from asmgen.optimize.native import Race
-from asmgen.optimize.orders import Candidate, neighbors
+from asmgen.optimize.orders import Candidate, Stream, neighbors
 from asmgen.optimize.search import State, search, seeds
 from asmgen.optimize.tasks import Goal, Outcome, Task
 from asmgen.optimize.workers import Cluster, Local
@@ -71,7 +71,7 @@ def test_a_candidates_bytes_are_those_that_a_build_makes(script: str, name: str,
     coder = Coder(made)
     now = first(made)
     assert coder.code(now) == assemble(frame(made.allocated).items).code
-    movers = [neighbors(line, made.pool, 7) for line in made.lines]
+    movers = [neighbors(line, made.pool, Stream(7)) for line in made.lines]
     for _ in range(300):
         for number, mover in enumerate(movers):
             now[number] = mover.neighbor(now[number].order) or now[number]
@@ -120,6 +120,9 @@ class Counting:
 
     def take(self) -> None:
         self.now = self.seen
+
+    def compiled(self) -> None:
+        return None
 
 
 def test_a_walk_finds_what_its_judge_wants_and_keeps_nothing_that_is_wrong() -> None:

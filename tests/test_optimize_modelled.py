@@ -12,10 +12,11 @@ from shipped import kernel
 
 from asmgen.cli import main
 from asmgen.diff import mca
-from asmgen.optimize.anneal import Annealer, candidate
+from asmgen.optimize.anneal import Annealer, Slow, candidate
 from asmgen.optimize.model import prepare_calls
 from asmgen.optimize.modelled import CALLS, PASSES, Modelled, cores, executed
-from asmgen.optimize.orders import Candidate, neighbors
+from asmgen.optimize.orders import Candidate, Stream, neighbors
+from asmgen.optimize.walk import Walk
 from asmgen.passes import Options, compile_kernel, compile_stages, plans
 from asmgen.passes.arrange import Arrangement, arranged, arrangement
 from asmgen.passes.frame import frame
@@ -40,7 +41,7 @@ def first(made: Arrangement) -> list[Candidate]:
 def wandered(made: Arrangement, seed: int) -> list[Candidate]:
     now = first(made)
     for number, line in enumerate(made.lines):
-        mover = neighbors(line, made.pool, seed)
+        mover = neighbors(line, made.pool, Stream(seed))
         for _ in range(200):
             now[number] = mover.neighbor(now[number].order) or now[number]
     return now
@@ -51,14 +52,13 @@ def wandered(made: Arrangement, seed: int) -> list[Candidate]:
 def test_orders_cost_what_the_routines_made_of_them_do(script: str, name: str, name_of_core: str) -> None:
     made, table = before(script, name), core(name_of_core, "arm64")
     judge = Modelled(made, made, [name_of_core], "latency")
-    (base,) = judge.base[0]
-    assert judge.cost(first(made)) == 1
+    (part,) = judge.parts
+    assert judge.cost(first(made)) == pytest.approx(1)
     for seed in range(3):
         now = wandered(made, seed)
         code = frame(arranged(made, [each.order for each in now]))
         wanted = prepare_calls(code, table, PASSES).cycles(1)
-        # Argument registers that are set anew, and registers that are saved, may be some less.
-        assert judge.cost(now) * base == pytest.approx(wanted, rel=0.03, abs=4)
+        assert judge.cost(now) / part.weight == pytest.approx(wanted)
 
 
 def test_a_loop_runs_many_times_in_a_call_and_is_judged_by_that() -> None:
@@ -80,13 +80,37 @@ def test_a_walk_on_a_small_core_pays() -> None:
     assert judge.cost(found) < 0.97
 
 
+@pytest.mark.parametrize(("script", "name", "name_of_core", "moves"), [
+    ("p256", "add", "generic", 40), ("p256", "mul", "cortex-a55", 200),
+    ("curve25519_5x51", "square_n", "cortex-a53", 100), ("curve25519_4x64", "sub", "neoverse-n1", 150),
+])  # fmt: skip
+def test_a_walk_in_c_takes_the_steps_of_one_in_python(script: str, name: str, name_of_core: str, moves: int) -> None:
+    made = before(script, name)
+    judge = Modelled(made, made, cores(name_of_core), "both")
+    compiled = judge.compiled()
+    if compiled is None:
+        pytest.skip("no C compiler on this machine")
+    fast, slow = Walk(compiled, Stream(3), 0.002, 0.02), Slow(made, judge, Stream(3))
+    for steps in (fast, slow):
+        steps.put(first(made), 1.0)
+    taken = set()
+    while fast.proposed < moves:
+        whys = fast.go(moves - fast.proposed, 0.01), slow.go(moves - slow.proposed, 0.01)
+        assert whys[0] == whys[1] and (fast.proposed, fast.judged) == (slow.proposed, slow.judged)
+        assert fast.now() == slow.now()
+        taken.add(str(fast.now()))
+        for steps in (fast, slow):
+            steps.put(steps.now(), 1.0)
+    assert len(taken) > 1 and fast.judged > moves / 4
+
+
 def test_a_poor_first_look_is_enough() -> None:
     made = before("p256", "mul")
     judge = Modelled(made, made, cores("generic"), "both")
     judge.begin(first(made))
     now = wandered(made, 1)
     exact = judge.cost(now)
-    assert exact > 1 and judge.ratio(now, 0.5) > 0.5
+    assert exact > 1 and judge.ratio(now, 0.5) == 0.5
     assert judge.ratio(now, 2.0) == pytest.approx(exact)
 
 

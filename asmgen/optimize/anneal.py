@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import random
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from asmgen.optimize.orders import Candidate, neighbors
+from asmgen.optimize.orders import Candidate, Stream, neighbors
+from asmgen.optimize.walk import BETTER, FAR, SPENT, Compiled, Walk
 from asmgen.passes.arrange import Arrangement, Order, fault, recolored
 
 #: How much better than the best a candidate must be, measured with care, to take its place.
@@ -17,6 +17,8 @@ _SURE = 0.001
 _FAR = 0.02
 #: Relative cost that is accepted now and then, at the start and at the end of a slice.
 _HOT, _COLD = 0.003, 0.0003
+#: Seconds that moves are made for between two looks at the clock, and that are searched before the best is tested.
+_TURN, _UNTESTED = 0.02, 1.0
 
 
 class Judge(Protocol):
@@ -26,7 +28,7 @@ class Judge(Protocol):
         """What is to be beaten from here on."""
 
     def ratio(self, other: Sequence[Candidate], limit: float) -> float:
-        """The cost of the other by that of what is to be beaten; above `limit` it may be rough."""
+        """The cost of the other by that of what is to be beaten; from `limit` on it may be rough."""
 
     def surely(self, best: Sequence[Candidate], other: Sequence[Candidate]) -> float:
         """The cost of the other by that of the best, by a closer look."""
@@ -36,6 +38,9 @@ class Judge(Protocol):
 
     def cost(self, found: Sequence[Candidate]) -> float:
         """By that of the default schedule."""
+
+    def compiled(self) -> Compiled | None:
+        """The same in C; None where there is none."""
 
 
 #: Whether what these orders make is right.
@@ -51,66 +56,124 @@ def candidate(before: Arrangement, number: int, order: Order) -> Candidate | Non
     return None if registers is None else Candidate(tuple(order), tuple(registers))
 
 
+class Steps(Protocol):
+    """Move after move from what is now: by `walk.Walk` in C, or by `Slow`."""
+
+    @property
+    def proposed(self) -> int:
+        """Moves that were made."""
+
+    @property
+    def judged(self) -> int:
+        """Candidates among them that are legal."""
+
+    def put(self, now: Sequence[Candidate], above: float) -> None:
+        """Where to go on from, and its cost by that of the best."""
+
+    def now(self) -> list[Candidate]:
+        """Where it stands."""
+
+    def go(self, moves: int, heat: float) -> int:
+        """So many moves, or fewer; why it stopped."""
+
+
+class Slow:
+    """Steps in Python, the same as those in C from the same stream."""
+
+    def __init__(self, before: Arrangement, judge: Judge, stream: Stream) -> None:
+        self.judge, self.stream = judge, stream
+        self.movers = [neighbors(line, before.pool, stream) for line in before.lines]
+        self.numbers = [number for number, line in enumerate(before.lines) if len(line) > 1 for _ in range(len(line))]
+        self.found: list[Candidate] = []
+        self.above = 1.0
+        self.proposed = self.judged = 0
+
+    def put(self, now: Sequence[Candidate], above: float) -> None:
+        self.found, self.above = list(now), above
+        self.judge.begin(self.found)
+
+    def now(self) -> list[Candidate]:
+        return list(self.found)
+
+    def go(self, moves: int, heat: float) -> int:
+        for _ in range(moves):
+            number = self.numbers[self.stream.below(len(self.numbers))]
+            made = self.movers[number].neighbor(self.found[number].order)
+            self.proposed += 1
+            if made is None:
+                continue
+            limit = 1 - heat * math.log(1 - self.stream.fraction())
+            other = [*self.found[:number], made, *self.found[number + 1 :]]
+            self.judged += 1
+            ratio = self.judge.ratio(other, limit)
+            if ratio >= limit:
+                continue
+            self.judge.take()
+            self.found, self.above = other, self.above * ratio
+            if self.above < 1 - 2 * _SURE:
+                return BETTER
+            if self.above > 1 + _FAR:
+                return FAR
+        return SPENT
+
+
 class Annealer:
     """A walk through the orders of a routine."""
 
     def __init__(self, before: Arrangement, orders: Sequence[Order], judge: Judge, seed: int) -> None:
-        self.before = before
         self.judge = judge
         made = [candidate(before, number, order) for number, order in enumerate(orders)]
-        self.now = [each for each in made if each is not None]
-        assert len(self.now) == len(before.lines), "a walk begins with orders that are legal"
-        self.best = list(self.now)
-        self.above = 1.0  #: cost now by that of the best
-        self.rng = random.Random(seed)
-        self.movers = [neighbors(line, before.pool, self.rng.getrandbits(32)) for line in before.lines]
-        self.weights = [len(line) if len(line) > 1 else 0 for line in before.lines]
-        self.proposed = self.judged = 0
+        self.tested = [each for each in made if each is not None]
+        assert len(self.tested) == len(before.lines), "a walk begins with orders that are legal"
+        self.best = list(self.tested)
+        self.movable = any(len(line) > 1 for line in before.lines)
+        compiled = judge.compiled()
+        stream = Stream(seed)
+        self.steps: Steps = Slow(before, judge, stream) if compiled is None else Walk(compiled, stream, 2 * _SURE, _FAR)
 
     def run(self, seconds: float, right: Right) -> list[Candidate]:
-        """Walk for so long; the best that was met, each of them checked by `right`."""
-        began = time.monotonic()
-        self.judge.begin(self.now)
-        numbers = range(len(self.weights))
-        while any(self.weights) and (part := (time.monotonic() - began) / seconds) < 1:
-            heat = _HOT * (_COLD / _HOT) ** part
-            for _ in range(50):
-                number = self.rng.choices(numbers, self.weights)[0]
-                made = self.movers[number].neighbor(self.now[number].order)
-                self.proposed += 1
-                if made is not None:
-                    self._judge(number, made, heat, right)
-        if self.now != self.best:
-            self._confirm(right)
+        """Walk for so long; the best that was met and that `right` calls right."""
+        began = tested = time.monotonic()
+        self.steps.put(self.best, 1.0)
+        moves = 50
+        while self.movable and (part := ((now := time.monotonic()) - began) / seconds) < 1:
+            why = self.steps.go(moves, _HOT * (_COLD / _HOT) ** part)
+            if why == BETTER:
+                self._confirm()
+            elif why == FAR:
+                self._back()
+            elif time.monotonic() - now < _TURN / 2:
+                moves *= 2
+            if time.monotonic() - tested > _UNTESTED:
+                self._test(right)
+                tested = time.monotonic()
+        if self.steps.now() != self.best:
+            self._confirm()
+        self._test(right)
         return self.best
 
-    def _judge(self, number: int, made: Candidate, heat: float, right: Right) -> None:
-        limit = 1 - heat * math.log(1 - self.rng.random())
-        found = [*self.now[:number], made, *self.now[number + 1 :]]
-        self.judged += 1
-        ratio = self.judge.ratio(found, limit)
-        if ratio >= limit:
-            return
-        self.judge.take()
-        self.now, self.above = found, self.above * ratio
-        if self.above < 1 - 2 * _SURE:
-            self._confirm(right)
-        elif self.above > 1 + _FAR:
-            self._back()
-
-    def _confirm(self, right: Right) -> None:
+    def _confirm(self) -> None:
         """Whether what is now is better than the best, by a closer look."""
-        ratio = self.judge.surely(self.best, self.now)
+        now = self.steps.now()
+        ratio = self.judge.surely(self.best, now)
         if ratio < 1 - _SURE:  # of many that are looked at some only seem so
-            ratio = max(ratio, self.judge.surely(self.best, self.now))
-        if ratio < 1 - _SURE and right([each.order for each in self.now]):
-            self.best, ratio = list(self.now), 1.0
+            ratio = max(ratio, self.judge.surely(self.best, now))
+        if ratio < 1 - _SURE:
+            self.best, ratio = now, 1.0
         if ratio < 1 + _FAR / 2:
-            self.above = ratio
-            self.judge.begin(self.now)
+            self.steps.put(now, ratio)
         else:
             self._back()
 
     def _back(self) -> None:
-        self.now, self.above = list(self.best), 1.0
-        self.judge.begin(self.now)
+        self.steps.put(self.best, 1.0)
+
+    def _test(self, right: Right) -> None:
+        """Nothing that is wrong is kept, though all that is legal should be right."""
+        if self.best == self.tested:
+            return
+        if right([each.order for each in self.best]):
+            self.tested = list(self.best)
+        else:
+            self.best = list(self.tested)
+            self._back()

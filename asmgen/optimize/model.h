@@ -1,6 +1,9 @@
-/* What in_order.c, out_of_order.c and model.c share: simulate.py in C, the same rules in the same order and the same
-   figures. The comments there tell why. */
+/* What in_order.c, out_of_order.c, model.c and modelled.c share: simulate.py in C, the same rules in the same order and
+   the same figures. The comments there tell why. */
+#ifndef MODEL_H
+#define MODEL_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -20,20 +23,55 @@ typedef struct {
     const int32_t *early;   /* by purpose and class */
 } Machine;
 
-/* An instruction as it is described, see simulate.described. */
+/* An instruction as it is described, see described.described. */
 typedef struct {
     int number, first, reads, writes;
     int read[READS], purpose[READS], write[WRITES], latency[WRITES];
 } Line;
+
+/* Instructions for a core. At the end of a pass the first register of each pair of `carried` takes the value of the
+   second. */
+typedef struct {
+    Machine core;
+    const int32_t *numbers, *carried;
+    int many, pairs, registers;
+    Line *own;              /* each instruction, described by itself */
+    void *room;             /* of in_order.c or out_of_order.c */
+    const Line **lines;     /* room for an order */
+    Line *others;
+    int *zeros;             /* which of its operands are the register that is always zero, as bits */
+} Model;
+
+/* How far to go: beyond `most` cycles nothing matters. `times` are those at which each pass has entered, and `before`
+   those of another order, of `whole` cycles in all: what is still to come then takes no less than a part `least` of what
+   it took there, less `end` cycles. */
+typedef struct {
+    int64_t most;
+    int32_t *times;
+    const int32_t *before;
+    int64_t whole;
+    double least, end;
+} Pace;
 
 static inline int early(const Machine *core, int purpose, int number)
 {
     return purpose ? core->early[(purpose - 1) * core->classes + number] : 0;
 }
 
-/* Cycles of so many passes through the lines. After each, for every pair of `carried` the first register takes the value
-   of the second. */
-int64_t in_order(const Machine *core, const Line *lines, int count, const int32_t *carried, int pairs, int registers,
-                 int calls);
-int64_t out_of_order(const Machine *core, const Line *lines, int count, const int32_t *carried, int pairs,
-                     int registers, int calls);
+/* Cycles of so many passes through instructions in an order, which has to fit; more than `pace->most` when there are
+   more. */
+int64_t cycles(const Model *model, const int32_t *order, int count, int calls, const Pace *pace);
+
+int64_t in_order(const Model *model, const Line *const *lines, int count, int calls, const Pace *pace);
+int64_t out_of_order(const Model *model, const Line *const *lines, int count, int calls, const Pace *pace);
+
+size_t room_in_order(void), room_out_of_order(void);
+
+/* A model with room of its own; NULL where there is none. `fits`: whether orders of so many instructions, so many times over,
+   can be counted. */
+Model *modeled(const int32_t *machine, const int32_t *numbers, int32_t many, const int32_t *carried, int32_t pairs,
+               int32_t registers);
+int fits(const Model *model, const int32_t *order, int count, int calls);
+void forgotten(Model *model);
+
+#endif

@@ -14,12 +14,11 @@ import ctypes
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 from asmgen.errors import AsmgenError
 from asmgen.optimize import simulate
 from asmgen.optimize.described import LINE
-from asmgen.optimize.library import loaded
+from asmgen.optimize.library import library
 from asmgen.optimize.numbers import Lines, machine
 from asmgen.routine import Code
 from asmgen.targets import arm64
@@ -60,6 +59,14 @@ class Prepared:
         """
         return self.scores([range(len(self)) if order is None else order], calls, python=python)[0]
 
+    def total(self, order: Sequence[int], calls: int) -> int:
+        """Cycles of so many passes together."""
+        return round(self.cycles(calls, order) * calls)
+
+    def timed(self, order: Sequence[int], calls: int) -> tuple[int, list[int]]:
+        """The same, and the cycle in which the last instruction of each pass enters; none in order. By Python."""
+        return simulate.total(self.machine, self.lines, order, self.carried, self.registers, calls)
+
     def scores(self, orders: Iterable[Sequence[int]], calls: int = CALLS, *, python: bool = False) -> list[float]:
         """The same for several orders, which have to be equally long; fastest from arrays of 32-bit integers."""
         rows = [row if isinstance(row, array) and row.typecode == "i" else array("i", row) for row in orders]
@@ -70,10 +77,7 @@ class Prepared:
             raise AsmgenError("orders have to be equally long")
         core = None if python else _core()
         if core is None:
-            return [
-                simulate.total(self.machine, self.lines, row, self.carried, self.registers, calls) / calls
-                for row in rows
-            ]
+            return [self.timed(row, calls)[0] / calls for row in rows]
         found = array("q", bytes(8 * len(rows)))
         core.totals(
             _pointer(self.machine), _pointer(self.lines), len(self), _pointer(flat), len(rows), length,
@@ -162,12 +166,6 @@ def _pointer(numbers: array[int]) -> ctypes.c_void_p:
     return ctypes.c_void_p(numbers.buffer_info()[0])
 
 
-@cache
 def _core() -> ctypes.CDLL | None:
     """The C core; None where there is no C compiler."""
-    made = loaded("model.h", "model.c", "in_order.c", "out_of_order.c")
-    if made is not None:
-        at, number = ctypes.c_void_p, ctypes.c_int32
-        made.totals.argtypes = [at, at, number, at, number, number, at, number, number, number, at]
-        made.totals.restype = None
-    return made
+    return library()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from asmgen.optimize.model import Prepared, prepare, set_anew, straight, taking_time
+from asmgen.optimize.judges import CompiledModels
+from asmgen.optimize.model import Prepared, prepare, straight, taking_time
+from asmgen.optimize.numbers import model_of
 from asmgen.optimize.orders import Candidate
+from asmgen.optimize.walk import possible
 from asmgen.passes.arrange import Arrangement
 from asmgen.passes.frame import frame
 from asmgen.passes.machine import machine
 from asmgen.passes.plans import GENERIC
 from asmgen.passes.webs import Line, renamed
 from asmgen.targets import arm64
+from asmgen.targets.conventions import convention
 from asmgen.targets.cores import core
 from asmgen.targets.row import Instruction, Register, Virtual
 
@@ -21,8 +26,10 @@ from asmgen.targets.row import Instruction, Register, Virtual
 CORES = ("neoverse-n1", "neoverse-v1", "neoverse-v2", "cortex-a55")
 #: Passes of a loop in a call, and calls that do not wait for each other.
 PASSES, CALLS = 12, 16
-#: How much worse one call may be than what is to be beaten, beyond what is accepted, before many are looked at.
-_FAR = 1.03
+#: Part of its cycles that a candidate takes at least, on any core: what would have to gain more there to be accepted,
+#: for what it loses elsewhere, is not looked at to the end. Calls that are still to come take at least a part of what
+#: they took, but for some cycles at the end.
+LEAST, PACE, END = 0.97, 0.99, 8
 
 
 def cores(name: str) -> tuple[str, ...]:
@@ -32,16 +39,26 @@ def cores(name: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Executed:
-    """Instructions, each once; `blocks` tells which run in a call."""
+    """Instructions, each once; `blocks` tells which run in a call.
+
+    The first ones set the `arguments` anew, as callers do: those run that a call changes, `changed` anyway, and
+    `writes` tells which webs do it where they have such a register.
+    """
 
     instructions: tuple[Instruction, ...]
     starts: tuple[int, ...]  #: where each line's instructions begin
     blocks: tuple[tuple[bool, int], ...]  #: (is it a line, position or number of the line)
+    arguments: tuple[Register, ...]
+    changed: frozenset[Register]
+    writes: tuple[tuple[bool, ...], ...]  #: for each web of each line
     loops: bool
 
     def order(self, candidates: Sequence[Candidate]) -> array[int]:
         """The positions that run, each line as a candidate has it."""
-        found = array("i")
+        changed = set(self.changed)
+        for each, writes in zip(candidates, self.writes, strict=True):
+            changed.update(register for register, written in zip(each.registers, writes, strict=True) if written)
+        found = array("i", [at for at, register in enumerate(self.arguments) if register in changed])
         for is_line, at in self.blocks:
             if is_line:
                 start = self.starts[at]
@@ -56,8 +73,9 @@ def executed(before: Arrangement) -> Executed:
     order needs nothing but other positions."""
     code = frame(before.allocated)
     target = machine(code.target)
+    arguments = tuple(arm64.REGISTERS[name] for name in convention(None, code.target).arguments[:6])
     position: dict[int, tuple[bool, int]] = {}
-    own: list[Instruction] = []
+    own = [arm64.ins("movz", each, 64, 0) for each in arguments]
     starts: list[int] = []
     items = list(code.items)
     for number, line in enumerate(before.lines):
@@ -71,9 +89,6 @@ def executed(before: Arrangement) -> Executed:
             items[first + at] = replace(item, operands=renamed(item, registers, target))  # type: ignore[arg-type]
             own.append(items[first + at])  # type: ignore[arg-type]
             position[id(items[first + at])] = (True, number) if at == 0 else (True, -1)
-    changed = {register.name for item in items if isinstance(item, Instruction) for register in item.written}
-    for name in set_anew(code.target, changed):
-        items.insert(0, arm64.ins("movz", arm64.REGISTERS[name], 64, 0))
     blocks: list[tuple[bool, int]] = []
     for item in taking_time(straight(replace(code, items=tuple(items)), PASSES)):
         if id(item) not in position:
@@ -82,8 +97,22 @@ def executed(before: Arrangement) -> Executed:
         is_line, at = position[id(item)]
         if at >= 0:
             blocks.append((is_line, at))
+    run = {at for is_line, at in blocks if is_line}
+    changed = {each for is_line, at in blocks if not is_line for each in own[at].written}
+    writes = tuple(
+        tuple(number in run and (web.maker >= 0 or bool(web.changes)) for web in line.webs)
+        for number, line in enumerate(before.lines)
+    )
     loops = len(blocks) > len(set(blocks))
-    return Executed(tuple(own), tuple(starts), tuple(blocks), loops)
+    return Executed(
+        tuple(own),
+        tuple(starts),
+        tuple(blocks),
+        arguments,
+        frozenset(each for each in arguments if each in changed),
+        writes,
+        loops,
+    )
 
 
 def _registers(line: Line, number: int) -> list[Register | Virtual]:
@@ -91,55 +120,88 @@ def _registers(line: Line, number: int) -> list[Register | Virtual]:
     return [web.register if web.fixed else Virtual(10_000 * number + at) for at, web in enumerate(line.webs)]
 
 
+@dataclass
+class Part:
+    """So many calls on a core, each cycle of which counts for `weight`. `now` and `last` are cycles of what is to be
+    beaten and of the last one that was looked at, `times` when each call of the former has entered."""
+
+    model: Prepared
+    calls: int
+    weight: float
+    now: int = 0
+    last: int = 0
+    times: Sequence[int] = ()
+    last_times: Sequence[int] = ()
+
+
 class Modelled:
     """Judges candidates of one routine by cycles on some cores, each by those of the default schedule."""
 
     def __init__(self, before: Arrangement, default: Arrangement, names: Sequence[str], objective: str) -> None:
+        self.before = before
         self.run = executed(before)
         # A loop's passes wait for each other, so that several calls tell no more than one.
         late = objective != "throughput" or self.run.loops
         through = objective != "latency" and not self.run.loops
         self.calls = [calls for calls, wanted in ((1, late), (CALLS, through)) if wanted]
-        self.models = _models(self.run, names)
         start = executed(default)
         order = start.order(_unmoved(default))
-        self.base = [[each.scores([order], calls)[0] for each in _models(start, names)] for calls in self.calls]
-        self.now = self.last = [1.0] * len(self.calls)
-
-    def _part(self, at: int, order: array[int]) -> float:
-        """The mean over cores, with so many calls as stand at a place."""
-        calls, base = self.calls[at], self.base[at]
-        made = [model.scores([order], calls)[0] for model in self.models]
-        return sum(mine / first for mine, first in zip(made, base, strict=True)) / len(made)
-
-    def _parts(self, found: Sequence[Candidate]) -> list[float]:
-        order = self.run.order(found)
-        return [self._part(at, order) for at in range(len(self.calls))]
+        count = len(self.calls) * len(names)
+        parts = [
+            Part(model, calls, 1 / (count * base.total(order, calls)))
+            for calls in self.calls
+            for model, base in zip(_models(self.run, names), _models(start, names), strict=True)
+        ]
+        # What takes the least to count comes first.
+        self.parts = sorted(parts, key=lambda part: (_out_of_order(part.model.core), part.calls))
+        self.now = self.last = 0.0
 
     def cost(self, found: Sequence[Candidate]) -> float:
         """By that of the default schedule, the mean over cores and what is wanted of each."""
-        return _mean(self._parts(found))
+        order = self.run.order(found)
+        return sum(part.weight * part.model.total(order, part.calls) for part in self.parts)
 
     def begin(self, best: Sequence[Candidate]) -> None:
-        self.now = self._parts(best)
+        self.ratio(best, math.inf)
+        self.take()
 
     def ratio(self, other: Sequence[Candidate], limit: float) -> float:
-        order = self.run.order(other)
-        first = self._part(0, order)
-        if first / self.now[0] > limit * _FAR:
-            return first / self.now[0]
-        self.last = [first, *(self._part(at, order) for at in range(1, len(self.calls)))]
-        return _mean(self.last) / _mean(self.now)
+        order, need, known = self.run.order(other), limit * self.now, 0.0
+        for at, part in enumerate(self.parts):
+            rest = known
+            for later in self.parts[at + 1 :]:
+                rest += later.weight * later.now * LEAST
+            most = math.inf if limit == math.inf else math.floor((need - rest) / part.weight)
+            if most < 0:
+                return limit
+            part.last, part.last_times = part.model.timed(order, part.calls)
+            if part.last > most or _late(part, most):
+                return limit
+            known += part.weight * part.last
+        self.last = known
+        return known / self.now if self.now else 1.0
 
     def surely(self, best: Sequence[Candidate], other: Sequence[Candidate]) -> float:
         return self.cost(other) / self.cost(best)
 
     def take(self) -> None:
+        for part in self.parts:
+            part.now, part.times = part.last, part.last_times
         self.now = self.last
 
+    def compiled(self) -> CompiledModels | None:
+        """The same in C."""
+        return CompiledModels(self.before, self.run, self.parts, (LEAST, PACE, END)) if possible(self.before) else None
 
-def _mean(parts: Sequence[float]) -> float:
-    return sum(parts) / len(parts)
+
+def _late(part: Part, most: float) -> bool:
+    """Whether calls of the last candidate have entered so late that there is no hope."""
+    times = zip(part.last_times, part.times, strict=False)
+    return part.calls > 1 and any(time + (part.now - before) * PACE - END > most for time, before in times)
+
+
+def _out_of_order(name: str) -> bool:
+    return model_of(core(name, "arm64")).buffer > 0
 
 
 def _models(run: Executed, names: Sequence[str]) -> list[Prepared]:

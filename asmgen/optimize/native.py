@@ -24,6 +24,7 @@ from asmgen.function import Function
 from asmgen.optimize.code import Coder
 from asmgen.optimize.library import library
 from asmgen.optimize.orders import Candidate
+from asmgen.optimize.walk import Compiled
 from asmgen.passes.arrange import Arrangement
 
 #: Contexts that the search uses; winners are measured again in the others.
@@ -55,7 +56,6 @@ class Race:
         if found is None:
             raise AsmgenError("no C compiler makes the timer", hint="put cc, gcc or clang on PATH")
         self.library = found
-        self.library.race.restype = self.library.alone.restype = ctypes.c_double
         self.pairs: list[_Pair] = []
         self._build(function, Body("", "amd64", code, 0, (), function.signature), objective, contexts)
         self.now = self.disturbed = 0
@@ -226,6 +226,10 @@ class Native:
 
     def surely(self, best: Sequence[Candidate], other: Sequence[Candidate]) -> float:
         return self.race.surely(self.coder.code(best), self.coder.code(other))
+
+    def compiled(self) -> Compiled | None:
+        """Not yet."""
+        return None
 
     def cost(self, found: Sequence[Candidate]) -> float:
         """By that of the code that the race was made for."""

@@ -1,22 +1,6 @@
 /* Orders of a straight line: random moves, whether they are legal, and registers for them. `arrange.py` says what is
  * legal and is what builds use; this gives the same answers, faster. */
-#include <stdint.h>
-#include <string.h>
-
-enum { MOST = 4096, REGISTERS = 64, FLAGS = 8 };
-
-struct line {
-    int32_t count, webs, registers, words; /* `registers` may be given out; `words` of 64 bits in a mask */
-    const uint64_t *before;                /* a mask for each instruction */
-    const int32_t *reads;                  /* for each instruction and flag, who must have written it; -2: not read */
-    const uint32_t *touches;               /* a mask of flags for each instruction */
-    const int32_t *wanted;                 /* as `reads`, of what comes after the line */
-    const int32_t *old;                    /* for each web its register before */
-    const uint8_t *fixed, *lasts;
-    const int32_t *use_first, *uses; /* for each web, 2 * instruction, and 1 more where it is changed */
-    const int32_t *made_first, *made; /* webs that each instruction makes; at the end those alive before the line */
-    const int32_t *chain_first, *chain; /* for each instruction, those that are tied to it by flags, itself too */
-};
+#include "order.h"
 
 static uint64_t drawn(uint64_t *state)
 {
@@ -28,9 +12,14 @@ static uint64_t drawn(uint64_t *state)
     return x * 0x2545F4914F6CDD1D;
 }
 
-static int32_t below(uint64_t *state, int32_t bound)
+int32_t below(uint64_t *state, int32_t bound)
 {
     return (int32_t)((drawn(state) >> 32) * (uint64_t)bound >> 32);
+}
+
+double fraction(uint64_t *state)
+{
+    return (double)(drawn(state) >> 11) * 0x1p-53;
 }
 
 static int has(const uint64_t *mask, int32_t at)
@@ -213,7 +202,6 @@ static int32_t found(const int32_t *order, int32_t at)
     return i;
 }
 
-/* A neighbor of an order by a random move; 0 when it is not legal, or the same. */
 int neighbor(const struct line *l, const int32_t *order, uint64_t *rng, int32_t *made, int32_t *colors)
 {
     size_t size = (size_t)l->count * sizeof *order;

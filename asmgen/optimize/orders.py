@@ -14,8 +14,9 @@ from asmgen.passes.arrange import Order, fault, recolored
 from asmgen.passes.webs import Line
 from asmgen.targets.row import Register
 
-#: As in order.c.
-MOST, _FLAGS, _REGISTERS = 4096, 8, 64
+#: As in order.h.
+MOST, _FLAGS = 4096, 8
+_MASK = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,43 @@ class Neighbors(Protocol):
         """Another order by a random move; None when the move is not legal, or registers do not suffice."""
 
 
-def neighbors(line: Line, pool: Sequence[Register], seed: int) -> Neighbors:
-    """Moves in a line, the same for the same seed."""
-    fits = len(line) < MOST // 2 and len(line.webs) < MOST and len(_flags(line)) <= _FLAGS
+class Stream:
+    """Random numbers, the same in C and in Python: xorshift64* by G. Marsaglia and S. Vigna."""
+
+    def __init__(self, seed: int) -> None:
+        self.state = ctypes.c_uint64(random.Random(seed).getrandbits(63) * 2 + 1)
+
+    def _drawn(self) -> int:
+        x = self.state.value
+        x ^= x >> 12
+        x ^= x << 25 & _MASK
+        x ^= x >> 27
+        self.state.value = x
+        return x * 0x2545F4914F6CDD1D & _MASK
+
+    def below(self, bound: int) -> int:
+        """One from 0 on."""
+        return (self._drawn() >> 32) * bound >> 32
+
+    def fraction(self) -> float:
+        """In [0, 1)."""
+        return (self._drawn() >> 11) * 2.0**-53
+
+
+def neighbors(line: Line, pool: Sequence[Register], stream: Stream) -> Neighbors:
+    """Moves in a line, the same from the same stream."""
     found = library()
-    return _Slow(line, pool, seed) if found is None or not fits else _Fast(found, line, pool, seed)
+    return _Slow(line, pool, stream) if found is None or not fits(line) else _Fast(found, line, pool, stream)
+
+
+def fits(line: Line) -> bool:
+    """Whether order.c has room for a line."""
+    return len(line) < MOST // 2 and len(line.webs) < MOST and len(_flags(line)) <= _FLAGS
+
+
+def numbered(lines: Iterable[Line], pool: Sequence[Register]) -> list[Register]:
+    """Registers as order.c numbers them: first those that may be given out."""
+    return [*pool, *sorted({web.register for line in lines for web in line.webs} - set(pool))]
 
 
 def chains(line: Line) -> list[tuple[int, ...]]:
@@ -60,13 +93,12 @@ def _flags(line: Line) -> list[str]:
 class _Fast:
     """By order.c."""
 
-    def __init__(self, found: ctypes.CDLL, line: Line, pool: Sequence[Register], seed: int) -> None:
+    def __init__(self, found: ctypes.CDLL, line: Line, pool: Sequence[Register], stream: Stream) -> None:
         self.count, self.webs = len(line), len(line.webs)
-        self.registers = list(pool) + sorted({web.register for web in line.webs} - set(pool))
-        self.kept: list[array[int]] = []
-        self.line = _Line(self, line, len(pool))
+        self.registers = numbered([line], pool)
+        self.line = Numbers(line, self.registers, len(pool))
         self.made, self.colors = (ctypes.c_int32 * self.count)(), (ctypes.c_int32 * max(self.webs, 1))()
-        self.rng = ctypes.c_uint64(random.Random(seed).getrandbits(63) * 2 + 1)
+        self.stream = stream
         self.call = found.neighbor
         self._order: Order | None = None
         self._given = (ctypes.c_int32 * self.count)()
@@ -75,14 +107,15 @@ class _Fast:
         if order is not self._order:
             self._given[:] = list(order)
             self._order = order
-        if not self.call(ctypes.byref(self.line), self._given, ctypes.byref(self.rng), self.made, self.colors):
+        state = ctypes.byref(self.stream.state)
+        if not self.call(ctypes.byref(self.line), self._given, state, self.made, self.colors):
             return None
         registers = self.registers
         return Candidate(tuple(self.made), tuple([registers[each] for each in self.colors[: self.webs]]))
 
 
-class _Line(ctypes.Structure):
-    """`struct line` of order.c."""
+class Numbers(ctypes.Structure):
+    """`struct line` of order.h; registers by their places in a list whose first ones may be given out."""
 
     _fields_ = [
         *((name, ctypes.c_int32) for name in ("count", "webs", "registers", "words")),
@@ -92,15 +125,16 @@ class _Line(ctypes.Structure):
         )),
     ]  # fmt: skip
 
-    def __init__(self, owner: _Fast, line: Line, pool: int) -> None:
+    def __init__(self, line: Line, registers: Sequence[Register], pool: int) -> None:
+        self.kept: list[array[int]] = []  #: what the pointers point to
         flags = {flag: bit for bit, flag in enumerate(_flags(line))}
         words = -(-len(line) // 64)
-        number = {register: at for at, register in enumerate(owner.registers)}
+        number = {register: at for at, register in enumerate(registers)}
 
         def kept(code: str, values: Iterable[int]) -> int:
             made = array(code, values)
             made.append(0)  # never empty
-            owner.kept.append(made)
+            self.kept.append(made)
             return made.buffer_info()[0]
 
         def read(pairs: Sequence[tuple[str, int]]) -> list[int]:
@@ -138,8 +172,8 @@ def _offsets(lists: Sequence[Sequence[int]]) -> list[int]:
 class _Slow:
     """The same moves by Python."""
 
-    def __init__(self, line: Line, pool: Sequence[Register], seed: int) -> None:
-        self.line, self.pool, self.rng = line, pool, random.Random(seed)
+    def __init__(self, line: Line, pool: Sequence[Register], stream: Stream) -> None:
+        self.line, self.pool, self.stream = line, pool, stream
         self.chains = chains(line)
 
     def neighbor(self, order: Order) -> Candidate | None:
@@ -147,10 +181,12 @@ class _Slow:
         if count < 2:
             return None
         made = list(order)
-        kind = self.rng.randrange(8)
+        kind = self.stream.below(8)
         for _ in range(2 if kind == 7 else 1):
-            here = self.rng.randrange(count)
-            far = self._distance(count) * self.rng.choice((1, -1))
+            here = self.stream.below(count)
+            far = self._distance(count)
+            if self.stream.below(2):
+                far = -far
             chain = self.chains[made[here]] if kind < 2 else (made[here],)
             for member in chain if far < 0 else reversed(chain):
                 at = made.index(member)
@@ -161,8 +197,9 @@ class _Slow:
         return None if registers is None else Candidate(tuple(made), tuple(registers))
 
     def _distance(self, count: int) -> int:
-        most = self.rng.choice((count, 16, 16, *[4] * 5))
-        return 1 + self.rng.randrange(min(most, count - 1) or 1)
+        """Mostly short, now and then across the line."""
+        most = count if self.stream.below(8) == 0 else 16 if self.stream.below(3) == 0 else 4
+        return 1 + self.stream.below(min(most, count - 1))
 
     def _shift(self, order: list[int], start: int, to: int) -> None:
         """The instruction at a place to another one, with those between that it waits for, or that wait for it."""

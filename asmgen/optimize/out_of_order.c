@@ -4,8 +4,8 @@
 
 typedef struct {
     uint32_t free[UNITS], all[CHOICES], turn[CHOICES], skipped[CHOICES], open;
-    int until[UNITS][PORTS];
-    uint64_t busy; /* unit * PORTS + port */
+    uint32_t groups[UNITS]; /* those that a unit is in */
+    uint64_t ending[WHEEL]; /* ports that become free, by cycle: bits by unit * PORTS + port */
 } Ports;
 
 static int bits(uint32_t mask) { return __builtin_popcount(mask); }
@@ -84,16 +84,14 @@ static void use(const Machine *core, Ports *ports, int number, int until)
     int unit = number < core->units ? number : top(next(ports, number, is_free(core, ports, number)));
     int several = core->ports[unit] > 1;
     uint32_t port = several ? next(ports, unit, ports->free[unit]) : 1;
-    ports->until[unit][top(port)] = until;
-    ports->busy |= 1ull << (unit * PORTS + top(port));
+    ports->ending[until % WHEEL] |= 1ull << (unit * PORTS + top(port));
     ports->free[unit] &= ~port;
     if (several)
         used(ports, unit, port);
     if (!ports->free[unit]) {
         ports->open &= ~(1u << unit);
-        for (int group = core->units; group < core->units + core->groups; group++)
-            if (ports->all[group] >> unit & 1)
-                used(ports, group, 1u << unit);
+        for (uint32_t left = ports->groups[unit]; left; left &= left - 1)
+            used(ports, __builtin_ctz(left), 1u << unit);
     }
 }
 
@@ -130,25 +128,27 @@ static void take(const Machine *core, Ports *ports, const int32_t *cost, int cyc
 
 static void release(Ports *ports, int cycle)
 {
-    for (uint64_t left = ports->busy; left; left &= left - 1) {
+    for (uint64_t left = ports->ending[cycle % WHEEL]; left; left &= left - 1) {
         int at = __builtin_ctzll(left), unit = at / PORTS;
-        if (ports->until[unit][at % PORTS] == cycle) {
-            ports->busy &= ~(1ull << at);
-            ports->free[unit] |= 1u << at % PORTS;
-            ports->open |= 1u << unit;
-        }
+        ports->free[unit] |= 1u << at % PORTS;
+        ports->open |= 1u << unit;
     }
+    ports->ending[cycle % WHEEL] = 0;
 }
 
 typedef struct {
     int place, number, unknown, ready, start, users;
     int user;    /* the first read that waits for it, else -1; reads by flight * READS + which */
     int group;   /* of memory, else -1 */
-    int slot;    /* among those of its kind that may start, else -1 */
+    int waits;   /* for a port: it is among those that may start */
 } Flight;
 
-/* Instructions that may start and take the same ports, with the one that comes first. */
-typedef struct { int count, best, all[WINDOW]; } Ready;
+/* Instructions that may start and take the same ports, by when they come: one that many wait for as many places
+   earlier. The first one is `all[first]`. */
+typedef struct {
+    int first, end;
+    int64_t all[2 * WINDOW];
+} Ready;
 
 typedef struct { int members, started, done, waiting; } Group; /* waiting: the first store, else -1 */
 
@@ -172,23 +172,41 @@ static int under_way(const Group *group) { return group->started > group->done &
 
 static int kind_of(const Way *way, const Flight *flight) { return way->core->costs[(flight->number + 1) * CLASS - 1]; }
 
-/* One that many wait for comes as many places earlier. */
-static int before(const Flight *one, const Flight *other)
+static int64_t turn_of(const Flight *flight)
 {
-    int mine = one->place - one->users, its = other->place - other->users;
-    return mine < its || (mine == its && one->place < other->place);
+    return (int64_t)(flight->place - flight->users) * ((int64_t)1 << 32) + flight->place;
 }
+
+static int flight_of(int64_t turn) { return (int)((uint32_t)turn % WINDOW); }
 
 static void put(Way *way, int at)
 {
     Flight *flight = way->flights + at;
-    int kind = kind_of(way, flight);
+    int kind = kind_of(way, flight), i;
     Ready *ready = way->ready + kind;
+    int64_t turn = turn_of(flight);
+    if (ready->end == 2 * WINDOW) {
+        memmove(ready->all, ready->all + ready->first, (size_t)(ready->end - ready->first) * sizeof turn);
+        ready->end -= ready->first, ready->first = 0;
+    }
+    for (i = ready->end++; i > ready->first && ready->all[i - 1] > turn; i--)
+        ready->all[i] = ready->all[i - 1];
+    ready->all[i] = turn;
     way->kinds |= 1ull << kind;
-    flight->slot = ready->count;
-    ready->all[ready->count++] = at;
-    if (ready->count == 1 || before(flight, way->flights + ready->best))
-        ready->best = at;
+    flight->waits = 1;
+}
+
+/* One more waits for an instruction that may start. */
+static void sooner(Way *way, Flight *flight)
+{
+    Ready *ready = way->ready + kind_of(way, flight);
+    int64_t turn = turn_of(flight);
+    int i = ready->end - 1;
+    while (flight_of(ready->all[i]) != flight->place % WINDOW)
+        i--;
+    for (; i > ready->first && ready->all[i - 1] > turn; i--)
+        ready->all[i] = ready->all[i - 1];
+    ready->all[i] = turn;
 }
 
 static void known(Way *way, int at)
@@ -277,7 +295,7 @@ static void enter(Way *way, const Line *line, int place)
     int at = place % WINDOW;
     Flight *flight = way->flights + at;
     const int32_t *cost = way->core->costs + line->number * CLASS;
-    *flight = (Flight){place, line->number, 0, way->cycle, -1, 0, -1, -1, -1};
+    *flight = (Flight){place, line->number, 0, way->cycle, -1, 0, -1, -1, 0};
     for (int i = 0; i < line->reads; i++) {
         int from = way->made[line->read[i]].flight;
         if (from < 0)
@@ -294,11 +312,8 @@ static void enter(Way *way, const Line *line, int place)
             way->after[user] = after;
             maker->users++;
             flight->unknown++;
-            if (maker->slot >= 0) {
-                Ready *ready = way->ready + kind_of(way, maker);
-                if (before(maker, way->flights + ready->best))
-                    ready->best = from;
-            }
+            if (maker->waits)
+                sooner(way, maker);
         } else if (maker->start + after > flight->ready) {
             flight->ready = maker->start + after;
         }
@@ -318,55 +333,69 @@ static void enter(Way *way, const Line *line, int place)
         known(way, at);
 }
 
-/* The instruction of those that may start now that comes first; -1 for none. */
-static int choose(Way *way)
+/* Start what may start now, each time the instruction that comes first. */
+static void start_all(Way *way)
 {
-    int best = -1;
-    for (uint64_t left = way->kinds; left; left &= left - 1) {
-        int kind = __builtin_ctzll(left), mine = way->ready[kind].best;
-        if ((best < 0 || before(way->flights + mine, way->flights + best)) &&
-            can(way->core, &way->ports, way->core->costs + kind * CLASS))
-            best = mine;
+    const Machine *core = way->core;
+    uint64_t blocked = 0; /* kinds whose ports are taken, as they will be for the rest of the cycle */
+    for (;;) {
+        int best = -1;
+        int64_t turn = 0;
+        for (uint64_t left = way->kinds & ~blocked; left; left &= left - 1) {
+            int kind = __builtin_ctzll(left);
+            const Ready *ready = way->ready + kind;
+            if (best >= 0 && ready->all[ready->first] > turn)
+                continue;
+            const int32_t *cost = core->costs + kind * CLASS;
+            if (can(core, &way->ports, cost))
+                best = kind, turn = ready->all[ready->first];
+            else if (!cost[4])
+                blocked |= 1ull << kind;
+        }
+        if (best < 0)
+            return;
+        Ready *ready = way->ready + best;
+        if (++ready->first == ready->end) {
+            ready->first = ready->end = 0;
+            way->kinds &= ~(1ull << best);
+        }
+        way->flights[flight_of(turn)].waits = 0;
+        start(way, flight_of(turn));
     }
-    if (best < 0)
-        return -1;
-    Flight *flight = way->flights + best;
-    Ready *ready = way->ready + kind_of(way, flight);
-    int last = ready->all[--ready->count];
-    ready->all[flight->slot] = last, way->flights[last].slot = flight->slot;
-    flight->slot = -1;
-    if (!ready->count) {
-        way->kinds &= ~(1ull << kind_of(way, flight));
-        return best;
-    }
-    ready->best = ready->all[0];
-    for (int i = 1; i < ready->count; i++)
-        if (before(way->flights + ready->all[i], way->flights + ready->best))
-            ready->best = ready->all[i];
-    return best;
 }
 
-int64_t out_of_order(const Machine *core, const Line *lines, int count, const int32_t *carried, int pairs,
-                     int registers, int calls)
+static void hand_on(Way *way, const Model *model)
 {
-    static _Thread_local Way space;
-    Way *way = &space;
+    typeof(way->made[0]) values[REGISTERS];
+    for (int i = 0; i < model->pairs; i++)
+        values[i] = way->made[model->carried[2 * i + 1]];
+    for (int i = 0; i < model->pairs; i++)
+        way->made[model->carried[2 * i]] = values[i];
+}
+
+int64_t out_of_order(const Model *model, const Line *const *lines, int count, int calls, const Pace *pace)
+{
+    Way *way = model->room;
     Ports *ports = &way->ports;
-    int room = core->buffer, oldest = 0, entered = 0, whole = count * calls;
+    const Machine *core = &model->core;
+    int room = core->buffer, oldest = 0, entered = 0, whole = count * calls, next_line = 0, call = 0;
     way->core = core;
     memset(ports, 0, sizeof *ports);
     for (int i = 0; i < core->units + core->groups; i++)
         ports->all[i] = ports->turn[i] = i < core->units ? (1u << core->ports[i]) - 1 : (uint32_t)core->ports[i];
+    for (int group = core->units; group < core->units + core->groups; group++)
+        for (uint32_t left = ports->all[group]; left; left &= left - 1)
+            ports->groups[__builtin_ctz(left)] |= 1u << group;
     memcpy(ports->free, ports->all, sizeof ports->free);
     ports->open = (1u << core->units) - 1;
     memset(way->waking, -1, sizeof way->waking);
     memset(way->finishing, -1, sizeof way->finishing);
-    for (int i = 0; i < registers; i++)
+    for (int i = 0; i < model->registers; i++)
         way->made[i].flight = -1;
     way->loads = way->store = way->number = way->cycle = 0;
     way->kinds = 0;
     for (int i = 0; i < core->classes; i++)
-        way->ready[i].count = 0;
+        way->ready[i].first = way->ready[i].end = 0;
     for (; entered < whole || oldest < entered; way->cycle++) {
         int cycle = way->cycle;
         for (; oldest < entered; oldest++) {
@@ -383,24 +412,30 @@ int64_t out_of_order(const Machine *core, const Line *lines, int count, const in
         for (int at = way->waking[cycle % WHEEL]; at >= 0; at = way->next_waking[at])
             put(way, at);
         way->waking[cycle % WHEEL] = -1;
-        for (int at; (at = choose(way)) >= 0;)
-            start(way, at);
+        start_all(way);
         int left = core->width;
         while (entered < whole) {
-            const Line *line = lines + entered % count;
+            const Line *line = lines[next_line];
             int micro_ops = core->costs[line->number * CLASS];
             if (micro_ops > left || micro_ops > room)
                 break;
             left -= micro_ops, room -= micro_ops;
             enter(way, line, entered++);
-            if (pairs && entered % count == 0) {
-                typeof(way->made[0]) values[pairs];
-                for (int i = 0; i < pairs; i++)
-                    values[i] = way->made[carried[2 * i + 1]];
-                for (int i = 0; i < pairs; i++)
-                    way->made[carried[2 * i]] = values[i];
-            }
+            if (++next_line < count)
+                continue;
+            next_line = 0;
+            if (model->pairs)
+                hand_on(way, model);
+            if (pace->times)
+                pace->times[call] = cycle;
+            if (pace->before && cycle + (pace->whole - pace->before[call]) * pace->least - pace->end > pace->most)
+                return INT64_MAX;
+            call++;
         }
+        if (cycle >= pace->most && (entered < whole || oldest < entered))
+            return INT64_MAX;
     }
     return way->cycle;
 }
+
+size_t room_out_of_order(void) { return sizeof(Way); }

@@ -21,8 +21,8 @@ from asmgen.optimize.ports import Ports
 def total(
     machine: Sequence[int], lines: Sequence[int], order: Sequence[int], carried: Sequence[int], registers: int,
     calls: int,
-) -> int:  # fmt: skip
-    """Cycles of all passes together."""
+) -> tuple[int, list[int]]:  # fmt: skip
+    """Cycles of all passes together, and out of order the cycle in which the last instruction of each one enters."""
     core, every = Machine(machine), lines_of(lines)
     pairs = [(carried[at], carried[at + 1]) for at in range(0, len(carried), 2)]
     way = _out_of_order if core.buffer else _in_order
@@ -101,7 +101,7 @@ class _Memory:
 
 def _out_of_order(
     core: Machine, lines: Sequence[Line], carried: Sequence[tuple[int, int]], registers: int, calls: int
-) -> int:
+) -> tuple[int, list[int]]:
     ports, memory = Ports(core), _Memory()
     made: list[tuple[Flight, int] | None] = [None] * registers
     buffer: deque[Flight] = deque()
@@ -109,6 +109,7 @@ def _out_of_order(
     finishing: dict[int, list[Group]] = {}
     ready: list[Flight] = []
     room, entered, whole, cycle = core.buffer, 0, len(lines) * calls, 0
+    times: list[int] = []
 
     def known(flight: Flight) -> None:
         """All operands are on their way."""
@@ -188,15 +189,16 @@ def _out_of_order(
             enter(line)
             entered += 1
             if entered % len(lines) == 0:
+                times.append(cycle)
                 for (into, _), value in zip(carried, [made[of] for _, of in carried], strict=True):
                     made[into] = value
         cycle += 1
-    return cycle
+    return cycle, times
 
 
 def _in_order(
     core: Machine, lines: Sequence[Line], carried: Sequence[tuple[int, int]], registers: int, calls: int
-) -> int:
+) -> tuple[int, list[int]]:
     free = [[0] * count for count in core.units]
     made: list[tuple[int, int, int]] = [(0, 0, 0)] * registers
     cycle = last = end = 0
@@ -227,4 +229,4 @@ def _in_order(
                 end = max(end, cycle)
         for (into, _), value in zip(carried, [made[of] for _, of in carried], strict=True):
             made[into] = value
-    return end + 1
+    return end + 1, []

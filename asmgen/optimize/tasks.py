@@ -126,7 +126,7 @@ def run(task: Task) -> Outcome:
     if task.seconds:
         walk = Annealer(before, orders, judge, task.number)
         found = walk.run(task.seconds, partial(right, task.goal, before))
-        proposed, judged = walk.proposed, walk.judged
+        proposed, judged = walk.steps.proposed, walk.steps.judged
     return Outcome(task, tuple(each.order for each in found), judge.cost(found), proposed, judged, where)
 
 
