@@ -21,6 +21,8 @@ from typing import Any
 BLOCK, FEW, MANY = 512, 4, 20
 #: Blocks of additions that do not wait for each other, and which part of their best rate a core of one's own reaches.
 FIT, OWN = 16, 0.95
+#: Blocks of a chain that lasts for some milliseconds.
+LASTING = 20_000
 #: How far the chains before and after a good window may disagree.
 AGREE = 0.01
 #: A window has about so many cycles, and at least so many loops.
@@ -80,6 +82,7 @@ def main() -> None:
     failed = {name: said for name, said in ((name, timer.tried(name)) for name in timer.routines) if said}
     samples, rate = timer.samples(failed)
     made = {"core": core, "c": timer.core is not None, "failed": failed, "samples": samples, "rate": rate}
+    made["hertz"] = timer.hertz()
     Path(sys.argv[1]).write_text(json.dumps(made))
 
 
@@ -184,6 +187,16 @@ class Timer:
     def rate(self, now: tuple[float, float]) -> float:
         """As in core.c."""
         return FIT * BLOCK * now[0] / (self._quickest(self.wide, FIT) - max(0.0, now[1]))
+
+    def hertz(self) -> float:
+        """Cycles a second: of some chains nearly the most, since others are disturbed."""
+
+        def tried() -> float:
+            began = time.perf_counter_ns()
+            self.took(self.chain, 0, LASTING)
+            return LASTING * BLOCK * 1e9 / (time.perf_counter_ns() - began)
+
+        return sorted(tried() for _ in range(20))[-3]
 
     def _quickest(self, run: int, loops: int) -> int:
         return min(self.took(run, 0, loops) for _ in range(2))

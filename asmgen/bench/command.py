@@ -8,16 +8,16 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
 from asmgen import work
+from asmgen.bench import golang, openssl, result, text
 from asmgen.bench import modelled as models
-from asmgen.bench import openssl, result, text
-from asmgen.bench.entrants import Field, fields
+from asmgen.bench.entrants import OURS, Field, fields
 from asmgen.bench.modelled import Modelled, modelled
 from asmgen.bench.result import Result
 from asmgen.bench.timer import Samples, can_run, compiled_core, cpu, timed
@@ -28,7 +28,7 @@ from asmgen.diff.sources import Wishes
 from asmgen.errors import AsmgenError, UsageError
 from asmgen.function import Function
 from asmgen.passes import Options
-from asmgen.scripts import find
+from asmgen.scripts import directory, find
 from emulate.compilers import missing
 
 #: Processes that run or wait for a core, for each core, from which on a machine is called busy.
@@ -107,7 +107,17 @@ def _timed(group: Sequence[Function], how: How, done: Sequence[Result]) -> Itera
     for field in fields(group, how.wishes):
         routines = [entry.routine for entry in field.entries]
         measure = partial(timed, routines, how.rounds, python=how.python)
-        yield calmest(field, measure, max((one.rate for one in done), default=0.0))
+        yield beside_go(field, calmest(field, measure, max((one.rate for one in done), default=0.0)))
+
+
+def beside_go(field: Field, made: Result) -> Result:
+    """The same with Go's own benchmark, where there is one."""
+    ours = next((row for row in made.rows if row.name == OURS), None)
+    if ours is None or Path(field.function.file).parent != directory().resolve():
+        return made
+    cycles = {mode: ours.figures[mode].cycles for mode in made.modes if mode in ours.figures}
+    signature = field.function.signature
+    return replace(made, go=golang.told(signature.script, field.function.name, cycles, made.core, made.hertz))
 
 
 def calmest(field: Field, measure: Callable[..., Samples], best: float = 0.0, pause: float = 0.3) -> Result:
@@ -159,6 +169,8 @@ def notes(targets: Sequence[str], how: How) -> list[str]:
             said.append("timed without the C core" + ("" if how.python else ": no C compiler here makes it"))
         if openssl.library() is None:
             said.append(openssl.MISSING)
+        if golang.toolchain() is None:
+            said.append(golang.MISSING)
     said += [line for target in targets for line in missing(target)]
     if "arm64" in targets and mca.found()[1]:
         said.append(mca.found()[1])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from asmgen.bench import stats
 from asmgen.bench.entrants import AGAIN, OURS, Field, unit
+from asmgen.bench.golang import Told
 from asmgen.bench.stats import Figure, Ratio
 from asmgen.bench.timer import THROUGHPUT, Samples
 
@@ -47,6 +48,8 @@ class Result:
     core: int
     compiled: bool
     rate: float = 0.0  #: additions a cycle at best that do not wait for each other
+    hertz: float = 0.0  #: cycles a second
+    go: Told | None = None  #: Go's own benchmark of the same function
 
     @property
     def alone(self) -> bool:
@@ -90,7 +93,7 @@ def result(field: Field, samples: Samples) -> Result:
     return Result(
         f"{signature.script}.{signature.kernel}", unit(signature)[1], modes, tuple(rows), twice, stretch,
         stats.disturbed(list(cycles.values())), (*field.failed, *samples.failed.items()), samples.core,
-        samples.compiled, samples.rate,
+        samples.compiled, samples.rate, samples.hertz,
     )  # fmt: skip
 
 
@@ -103,6 +106,7 @@ def as_json(made: Result) -> dict[str, Any]:
         "routines": [_row(row) for row in made.rows],
         "failed": [{"name": name, "reason": reason} for name, reason in made.failed],
         "additions_a_cycle": round(made.rate, 3), "core": made.core, "timer": "C" if made.compiled else "Python",
+        "hertz": round(made.hertz), "go": None if made.go is None else asdict(made.go),
     }  # fmt: skip
 
 

@@ -71,6 +71,8 @@ def remarks(made: Result) -> Iterator[tuple[str, str]]:
     if lost:
         yield f"too few windows were undisturbed for {', '.join(lost)}: again when less is going on", "yellow"
     yield from ((f"not timed: {name}: {reason}", "yellow") for name, reason in made.failed)
+    if made.go is not None:
+        yield made.go.line, "yellow" if made.go.failed else ""
 
 
 def _percent(part: float | None) -> str:

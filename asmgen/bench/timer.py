@@ -59,7 +59,7 @@ class Samples:
     """Cycles a unit, None where a window was disturbed: `cycles[routine, mode]` has a list of rounds for each context.
 
     `failed` says of routines why they could not be timed; `core` is the number of the CPU's core, `compiled` whether
-    the C core ran, `rate` how many additions a cycle there were at best.
+    the C core ran, `rate` how many additions a cycle there were at best, `hertz` how many cycles a second.
     """
 
     cycles: Mapping[tuple[str, str], list[list[float | None]]]
@@ -67,6 +67,7 @@ class Samples:
     core: int = -1
     compiled: bool = False
     rate: float = 0.0
+    hertz: float = 0.0
 
 
 def can_run(target: str, features: Collection[str]) -> str:
@@ -138,7 +139,7 @@ def timed(
             if each["routine"] not in found["failed"]:
                 scaled = [None if one is None else one / units[each["routine"]] for one in rounds_of]
                 cycles.setdefault((each["routine"], each["mode"]), []).append(scaled)
-    return Samples(cycles, found["failed"], found["core"], found["c"], found["rate"])
+    return Samples(cycles, found["failed"], found["core"], found["c"], found["rate"], found["hertz"])
 
 
 def _job(routines: Sequence[Routine], rounds: int, contexts: Sequence[Context]) -> dict[str, Any]:
