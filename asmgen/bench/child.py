@@ -21,8 +21,8 @@ from typing import Any
 BLOCK, FEW, MANY = 512, 4, 20
 #: Blocks of additions that do not wait for each other, and which part of their best rate a core of one's own reaches.
 FIT, OWN = 16, 0.95
-#: Blocks of a chain that lasts for some milliseconds.
-LASTING = 20_000
+#: Blocks of a chain that a clock can time, and which other work does not often cut; how often it is tried.
+LASTING, OFTEN = 1000, 400
 #: How far the chains before and after a good window may disagree.
 AGREE = 0.01
 #: A window has about so many cycles, and at least so many loops.
@@ -196,7 +196,7 @@ class Timer:
             self.took(self.chain, 0, LASTING)
             return LASTING * BLOCK * 1e9 / (time.perf_counter_ns() - began)
 
-        return sorted(tried() for _ in range(20))[-3]
+        return sorted(tried() for _ in range(OFTEN))[-OFTEN // 20]
 
     def _quickest(self, run: int, loops: int) -> int:
         return min(self.took(run, 0, loops) for _ in range(2))

@@ -117,7 +117,7 @@ def beside_go(field: Field, made: Result) -> Result:
         return made
     cycles = {mode: ours.figures[mode].cycles for mode in made.modes if mode in ours.figures}
     signature = field.function.signature
-    return replace(made, go=golang.told(signature.script, field.function.name, cycles, made.core, made.hertz))
+    return replace(made, go=golang.told(signature.script, field.function.name, cycles, made.hertz))
 
 
 def calmest(field: Field, measure: Callable[..., Samples], best: float = 0.0, pause: float = 0.3) -> Result:

