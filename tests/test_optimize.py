@@ -25,10 +25,11 @@ from asmgen.optimize.anneal import Annealer, candidate
 from asmgen.optimize.code import Coder
 from asmgen.optimize.library import library
 from asmgen.optimize.live import gain, table, view
-from asmgen.optimize.native import Race
+from asmgen.optimize.native import Native, Race
 from asmgen.optimize.orders import Candidate, Stream, neighbors
 from asmgen.optimize.search import State, search, seeds
 from asmgen.optimize.tasks import Goal, Outcome, Task
+from asmgen.optimize.walk import Walk
 from asmgen.optimize.workers import Cluster, Local
 from asmgen.passes import Options, compile_stages, plans
 from asmgen.passes.arrange import Arrangement, Order, arranged, arrangement
@@ -97,6 +98,36 @@ def test_the_same_code_ties_and_slower_code_loses() -> None:
     ties = sorted(_raced(made, code) for _ in range(3))
     assert ties[1] == pytest.approx(1, abs=0.02)
     assert _raced(made, slow) > 1.3
+
+
+@needs_cpu
+@pytest.mark.parametrize(("script", "name"), [("p256", "mul"), ("curve25519_4x64", "square_n")])
+def test_c_puts_the_same_code_together(script: str, name: str) -> None:
+    """A straight line, and a loop whose jumps grow with what is between."""
+    made = before(script, name)
+    judge = Native(Race(kernel(script, name), Coder(made).code(first(made)), "throughput", CONTEXTS[:1]), made)
+    assert judge.fast is not None
+    now = first(made)
+    movers = [neighbors(line, made.pool, Stream(7)) for line in made.lines]
+    for _ in range(40):
+        for _ in range(5):
+            for number, mover in enumerate(movers):
+                now[number] = mover.neighbor(now[number].order) or now[number]
+        (order, colors), arrays = judge.fast.flat.flat(now), judge.fast.flat.room()
+        for to, numbers in zip(arrays, (order, colors), strict=True):
+            to[: len(numbers)] = numbers  # type: ignore[assignment]
+        assert judge.fast.code(*arrays) == judge.coder.code(now)
+
+
+@needs_cpu
+def test_a_walk_on_this_cpu_goes_on_where_pieces_of_code_were_missing() -> None:
+    made = before("curve25519_4x64", "add")
+    judge = Native(Race(kernel("curve25519_4x64", "add"), Coder(made).code(first(made)), "latency", CONTEXTS[:1]), made)
+    walk = Annealer(made, [each.order for each in first(made)], judge, 1)
+    found = walk.run(0.5, lambda orders: True)
+    assert isinstance(walk.steps, Walk) and walk.steps.judged > 0
+    assert judge.fast is not None and judge.fast.state.filled >= len(made.lines[0])
+    assert arranged(made, [each.order for each in found])
 
 
 class Counting:
@@ -284,7 +315,7 @@ def twice(a: fe.limbs_below(2**61)) -> fe.limbs_below(2**63):
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.py").write_text(TINY)
-    for each in (tasks.kernel_of, tasks.start_of, tasks.arrangement_of, tasks._race):
+    for each in (tasks.kernel_of, tasks.start_of, tasks.arrangement_of, tasks._race, tasks._native):
         each.cache_clear()
     return tmp_path
 

@@ -142,8 +142,10 @@ class Annealer:
                 self._confirm()
             elif why == FAR:
                 self._back()
-            elif time.monotonic() - now < _TURN / 2:
+            elif (took := time.monotonic() - now) < _TURN / 2:
                 moves *= 2
+            elif took > 2 * _TURN:
+                moves = max(moves // 2, 1)
             if time.monotonic() - tested > _UNTESTED:
                 self._test(right)
                 tested = time.monotonic()

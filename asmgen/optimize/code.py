@@ -55,11 +55,12 @@ class Coder:
             key = keys[at](registers)
             piece = pieces[at].get(key)
             if piece is None:
-                piece = pieces[at][key] = self._encoded(number, at, registers)
+                piece = pieces[at][key] = self.encoded(number, at, registers)
             made.append(piece)
         return b"".join(made)
 
-    def _encoded(self, number: int, at: int, registers: Sequence[Register]) -> bytes:
+    def encoded(self, number: int, at: int, registers: Sequence[Register]) -> bytes:
+        """An instruction of a line with the registers that its webs have."""
         instruction = self.items[number][at]
         own = [registers[web] for web in self.lines[number].webs_of[at]]
         return _bytes([replace(instruction, operands=renamed(instruction, own, self.target))])
@@ -88,7 +89,12 @@ def _nothing(registers: Any) -> None:
 def _jump(item: Item, at: int, labels: dict[str, int]) -> bytes:
     if not isinstance(item, Instruction):
         return b""
-    return item.row.encode([labels[each.name] - at if isinstance(each, Label) else each for each in item.operands])
+    return jump(item, next(labels[each.name] - at for each in item.operands if isinstance(each, Label)))
+
+
+def jump(item: Instruction, distance: int) -> bytes:
+    """A jump to what is so many bytes after it begins."""
+    return item.row.encode([distance if isinstance(each, Label) else each for each in item.operands])
 
 
 def _bytes(items: Sequence[Item]) -> bytes:

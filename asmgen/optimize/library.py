@@ -10,8 +10,8 @@ from pathlib import Path
 from asmgen.compiled import shared
 
 _HERE = Path(__file__).parent
-_FILES = ("judge.h", "order.h", "model.h", "order.c", "walk.c", "race.c", "model.c", "in_order.c", "out_of_order.c",
-          "modelled.c")  # fmt: skip
+_FILES = ("judge.h", "order.h", "model.h", "race.h", "order.c", "walk.c", "model.c", "in_order.c", "out_of_order.c",
+          "modelled.c", "race.c", "raced.c")  # fmt: skip
 
 
 @cache
@@ -31,6 +31,9 @@ def library() -> ctypes.CDLL | None:
         ("forgotten", None, [at]),
         ("modelled_begin", real, [at, at, at]),
         ("walk", ctypes.c_int, [at]),
+        ("raced_begin", None, [at, real]),
+        ("raced_piece", None, [at, number, number, at, at, number]),
+        ("raced_code", number, [at, at, at]),
         ("race", real, [at, at, ctypes.c_uint64, at, real]),
         ("alone", real, [at]),
     ):

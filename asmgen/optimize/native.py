@@ -22,21 +22,20 @@ from asmgen.diff.body import Body
 from asmgen.errors import AsmgenError
 from asmgen.function import Function
 from asmgen.optimize.code import Coder
+from asmgen.optimize.judges import CompiledRace, Looks
 from asmgen.optimize.library import library
 from asmgen.optimize.orders import Candidate
-from asmgen.optimize.walk import Compiled
+from asmgen.optimize.walk import possible
 from asmgen.passes.arrange import Arrangement
 
 #: Contexts that the search uses; winners are measured again in the others.
 SEARCHED, HELD_OUT = CONTEXTS[:6], CONTEXTS[6:]
 #: Cycles of a window, as TSC stamps.
 _LONG = 5_000
-#: How many modes and contexts a candidate is looked at in before all, how close it must be then, and rounds of a look
-#: and of a closer one.
-_GLANCE, _CLOSE, _ROUNDS, _SURELY = 3, 0.005, 3, 11
+#: How candidates are looked at, rounds of a closer look at what seems better, and how often a quiet moment is awaited.
+LOOKS = Looks(glance=3, rounds=3, close=0.005, alone=1.05)
+_SURELY, _ATTEMPTS = 11, 300
 _PAGE = 4096
-#: How much longer additions may take than on a core of one's own, and how often a quiet moment is waited for.
-_ALONE, _ATTEMPTS = 1.05, 300
 _WEIGHTS = {"latency": (1.0, 0.0), "throughput": (0.0, 1.0), "both": (0.5, 0.5)}
 
 
@@ -91,7 +90,7 @@ class Race:
                 windows.append((both, rows, context.calls, weight))
         self._map(bytes(code))
         self.wide = Window(self.run, None, 4, 0, 1)
-        self.most = self.library.alone(ctypes.byref(self.wide)) * _ALONE
+        self.most = self.library.alone(ctypes.byref(self.wide)) * LOOKS.alone
         self.data = mmap.mmap(-1, len(data) + 2 * _PAGE)
         self.data[: len(data)] = bytes(data)
         base = ctypes.addressof(ctypes.c_char.from_buffer(self.data))
@@ -161,20 +160,24 @@ class Race:
                 return ratio
             self.disturbed += 1
             time.sleep(0.0002 * min(attempt, 10))
-        self.most = max(self.most, self.library.alone(ctypes.byref(self.wide)) * _ALONE)
+        self.most = max(self.most, self.library.alone(ctypes.byref(self.wide)) * LOOKS.alone)
         return math.inf
 
     def _all(self, rounds: int) -> float:
         return sum(pair.weight * self._one(pair, rounds) for pair in self.pairs)
 
     def ratio(self, code: bytes, limit: float) -> float:
-        """The time of a candidate by that of what is to be beaten, over all modes and contexts; after a first look only
-        when that promises less than `limit`."""
+        """The time of a candidate by that of what is to be beaten, over all modes and contexts, or the first ones where
+        it seems to take more than `limit`."""
         self._put(1 - self.now, code)
         self.library.serialize()
-        glance = self.pairs[:_GLANCE]
-        first = sum(pair.weight * self._one(pair, 3) for pair in glance) / sum(pair.weight for pair in glance)
-        return first if first > limit + _CLOSE else self._all(_ROUNDS)
+        total = weight = 0.0
+        for seen, pair in enumerate(self.pairs, 1):
+            total += pair.weight * self._one(pair, LOOKS.rounds)
+            weight += pair.weight
+            if seen >= LOOKS.glance and total / weight > limit + LOOKS.close * LOOKS.glance / seen:
+                break
+        return total / weight
 
     def surely(self, best: bytes, other: bytes) -> float:
         """The time of the other one by that of the best, each in either place, which is what is to be beaten then."""
@@ -214,9 +217,14 @@ class Native:
     """Judges candidates of one routine by a race."""
 
     def __init__(self, race: Race, before: Arrangement) -> None:
-        self.race = race
+        self.race, self.before = race, before
         self.coder = Coder(before)
         self.take = race.take
+        #: The same in C; it keeps the code that it is made of from one walk to the next.
+        self.fast = (
+            CompiledRace(race, self.coder, before, LOOKS)
+            if possible(before) and CompiledRace.fits(self.coder, before) else None
+        )  # fmt: skip
 
     def begin(self, best: Sequence[Candidate]) -> None:
         self.race.begin(self.coder.code(best))
@@ -227,9 +235,8 @@ class Native:
     def surely(self, best: Sequence[Candidate], other: Sequence[Candidate]) -> float:
         return self.race.surely(self.coder.code(best), self.coder.code(other))
 
-    def compiled(self) -> Compiled | None:
-        """Not yet."""
-        return None
+    def compiled(self) -> CompiledRace | None:
+        return self.fast
 
     def cost(self, found: Sequence[Candidate]) -> float:
         """By that of the code that the race was made for."""

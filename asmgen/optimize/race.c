@@ -1,16 +1,8 @@
 /* Two routines timed against each other, windows in turn. */
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-typedef void (*code)(const uint64_t *table, uint64_t loops, uint64_t *stamps);
-
-struct window { /* as in bench/core.c */
-    code run;
-    const uint64_t *table;
-    uint64_t loops, warm;
-    double calls;
-};
+#include "race.h"
 
 static double took(const struct window *one, uint64_t loops)
 {
@@ -25,12 +17,27 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What was written as data a moment ago is run as code. */
+/* What was written as data a moment ago is run as code: an instruction that waits for all before it, and that no
+ * hypervisor answers, as it does CPUID. It returns to the next one. */
 void serialize(void)
 {
 #if defined(__x86_64__)
-    uint32_t a = 0, b, c = 0, d;
-    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d) : : "memory");
+    uint64_t stack;
+    __asm__ volatile("mov %%rsp, %0\n\t"
+                     "sub $128, %%rsp\n\t"
+                     "mov %%ss, %%eax\n\t"
+                     "push %%rax\n\t"
+                     "push %0\n\t"
+                     "pushfq\n\t"
+                     "mov %%cs, %%eax\n\t"
+                     "push %%rax\n\t"
+                     "lea 1f(%%rip), %%rax\n\t"
+                     "push %%rax\n\t"
+                     "iretq\n"
+                     "1:"
+                     : "=&r"(stack)
+                     :
+                     : "rax", "cc", "memory");
 #endif
 }
 

@@ -102,6 +102,11 @@ def _race(goal: Goal) -> Race:
     return Race(kernel_of(goal.kernel), assemble(code.items).code, goal.objective, SEARCHED)
 
 
+@lru_cache(maxsize=16)
+def _native(goal: Goal, seed: Seed) -> Native:
+    return Native(_race(goal), arrangement_of(goal, seed))
+
+
 @lru_cache(maxsize=64)
 def _modelled(goal: Goal, seed: Seed) -> Modelled:
     start = compile_stages(kernel_of(goal.kernel), goal.options).allocate
@@ -113,7 +118,7 @@ def judge_of(goal: Goal, seed: Seed) -> tuple[Judge, str]:
     """Who compares candidates of a seed, and its name."""
     if goal.target == "arm64":
         return _modelled(goal, seed), f"the model of {', '.join(cores(goal.core))}"
-    return Native(_race(goal), arrangement_of(goal, seed)), cpu()
+    return _native(goal, seed), cpu()
 
 
 def run(task: Task) -> Outcome:
