@@ -35,8 +35,6 @@ BUDGET = 10.0
 #: How to look into carries, `patient` and `asks` of a runner, and how long to ask: the next way where the one before
 #: does not do.
 WAYS = (
-    (False, 0, leaves.GLANCE),
-    (False, leaves.PEEK, leaves.GLANCE),
     (False, 0, leaves.QUICK),
     (False, leaves.CARRY, leaves.QUICK),
     (False, leaves.SHORT, leaves.SHORT),
