@@ -388,7 +388,7 @@ def test_objectives_of_the_command_are_those_of_the_search() -> None:
 
 def test_what_is_seen_of_a_search() -> None:
     """On a terminal a table of the best, the rate and the starts; elsewhere a line for each better one."""
-    state = State(GOAL, 60)
+    state = State(GOAL, 60, walking=0.0)
     starts = _starts()
     for number, task in enumerate(starts):
         state.note(Outcome(task, ((0,),), 1.0 - 0.01 * number, 100, 40, "a CPU"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
@@ -63,7 +62,7 @@ class Coder:
         """An instruction of a line with the registers that its webs have."""
         instruction = self.items[number][at]
         own = [registers[web] for web in self.lines[number].webs_of[at]]
-        return _bytes([replace(instruction, operands=renamed(instruction, own, self.target))])
+        return instruction.row.encode(list(renamed(instruction, own, self.target)))
 
     def _placed(self, blocks: Sequence[Item | bytes]) -> bytes:
         """The blocks with jumps as short as they can be."""

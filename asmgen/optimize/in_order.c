@@ -13,6 +13,8 @@ typedef struct {
     Made made[REGISTERS], before[REGISTERS];
     int seen[2][3 + UNITS * PORTS + 2 * REGISTERS];
     int16_t asked[2 * REGISTERS];
+    State state;
+    int cycle; /* of the first pass; `state` and `made` are as it left them */
     uint8_t marks[REGISTERS];
 } Room;
 
@@ -102,29 +104,48 @@ static int pass(const Machine *core, const Line *const *lines, int count, State 
     return cycle;
 }
 
+static void hand_on(const Model *model, Room *room)
+{
+    memcpy(room->before, room->made, sizeof(Made) * model->registers);
+    for (int i = 0; i < model->pairs; i++)
+        room->made[model->carried[2 * i]] = room->before[model->carried[2 * i + 1]];
+}
+
 int64_t in_order(const Model *model, const Line *const *lines, int count, int calls, const Pace *pace)
 {
     Room *room = model->room;
     Made *made = room->made;
     const Machine *core = &model->core;
-    State state = {core->width, 0, 0, {{0}}};
-    int cycle = 0, at = 0, many = calls > 1 ? asked(model, lines, count, room) : 0;
-    memset(made, 0, sizeof(Made) * model->registers);
+    State state = pace->again ? room->state : (State){core->width, 0, 0, {{0}}};
+    int cycle = pace->again ? room->cycle : 0, at = 0, many = calls > 1 ? asked(model, lines, count, room) : 0;
+    if (!pace->again)
+        memset(made, 0, sizeof(Made) * model->registers);
     for (int call = 0; call < calls; call++) {
-        cycle = pass(core, lines, count, &state, made, cycle);
-        if (model->pairs) {
-            memcpy(room->before, made, sizeof(Made) * model->registers);
-            for (int i = 0; i < model->pairs; i++)
-                made[model->carried[2 * i]] = room->before[model->carried[2 * i + 1]];
-        }
-        if (state.end >= pace->most)
-            break;
+        if (call || !pace->again)
+            cycle = pass(core, lines, count, &state, made, cycle);
+        if (!call)
+            room->state = state, room->cycle = cycle;
+        if (model->pairs && (call || !pace->again))
+            hand_on(model, room);
+        if (pace->times)
+            pace->times[call] = cycle;
+        if (state.end >= pace->most || late(pace, call, cycle))
+            return INT64_MAX;
         if (call + 1 == calls)
             break;
         /* Where a pass ends as the one before did, all others do. */
         int *mine = room->seen[call % 2], size = snapshot(core, &state, made, room->asked, many, cycle, mine);
-        if (call && !memcmp(mine, room->seen[1 - call % 2], size * sizeof *mine))
-            return state.end + 1 + (int64_t)(calls - 1 - call) * (cycle - at);
+        if (call && !memcmp(mine, room->seen[1 - call % 2], size * sizeof *mine)) {
+            int took = cycle - at;
+            while (++call < calls) {
+                cycle += took, state.end += took;
+                if (pace->times)
+                    pace->times[call] = cycle;
+                if (late(pace, call, cycle))
+                    return INT64_MAX;
+            }
+            break;
+        }
         at = cycle;
     }
     return (int64_t)state.end + 1;

@@ -87,7 +87,8 @@ class CompiledModels(_Kept):
         self.library = found
         self.flat = Flat(before)
         self.kept += [each.model for each in parts]
-        made = (_Part * len(parts))(*(_Part(self._model(each), each.calls, each.weight) for each in parts))
+        models = {each.model.core: self._model(each) for each in parts}
+        made = (_Part * len(parts))(*(_Part(models[each.model.core], each.calls, each.weight) for each in parts))
         blocks = [(at, run.starts[at]) if is_line else (-1, at) for is_line, at in run.blocks]
         longest = len(run.arguments) + sum(len(before.lines[line]) if line >= 0 else 1 for line, _ in blocks)
         argument = [run.arguments.index(each) if each in run.arguments else -1 for each in self.flat.registers]

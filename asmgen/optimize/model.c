@@ -129,7 +129,7 @@ void totals(const int32_t *machine, const int32_t *numbers, int32_t many, const 
             int32_t count, const int32_t *carried, int32_t pairs, int32_t registers, int32_t calls, int64_t *found)
 {
     Model *model = modeled(machine, numbers, many, carried, pairs, registers);
-    Pace pace = {INT64_MAX, NULL, NULL, 0, 0, 0};
+    Pace pace = {INT64_MAX, NULL, NULL, 0, 0, 0, 0};
     for (int i = 0; i < rows; i++) {
         const int32_t *order = orders + (int64_t)i * count;
         found[i] = model && fits(model, order, count, calls) ? cycles(model, order, count, calls, &pace) : -1;

@@ -44,14 +44,21 @@ typedef struct {
 
 /* How far to go: beyond `most` cycles nothing matters. `times` are those at which each pass has entered, and `before`
    those of another order, of `whole` cycles in all: what is still to come then takes no less than a part `least` of what
-   it took there, less `end` cycles. */
+   it took there, less `end` cycles. With `again` the last order that the model counted is this one, for one pass, which
+   helps in order. */
 typedef struct {
     int64_t most;
     int32_t *times;
     const int32_t *before;
     int64_t whole;
     double least, end;
+    int again;
 } Pace;
+
+static inline int late(const Pace *pace, int call, int64_t cycle)
+{
+    return pace->before && cycle + (pace->whole - pace->before[call]) * pace->least - pace->end > pace->most;
+}
 
 static inline int early(const Machine *core, int purpose, int number)
 {

@@ -64,7 +64,7 @@ class Prepared:
         return round(self.cycles(calls, order) * calls)
 
     def timed(self, order: Sequence[int], calls: int) -> tuple[int, list[int]]:
-        """The same, and the cycle in which the last instruction of each pass enters; none in order. By Python."""
+        """The same, and the cycle in which the last instruction of each pass enters or, in order, starts. By Python."""
         return simulate.total(self.machine, self.lines, order, self.carried, self.registers, calls)
 
     def scores(self, orders: Iterable[Sequence[int]], calls: int = CALLS, *, python: bool = False) -> list[float]:

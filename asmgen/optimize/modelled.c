@@ -59,6 +59,12 @@ static int run(const struct modelled *m, const int32_t *order, const int32_t *co
     return (int)(to - m->order);
 }
 
+/* Whether the part before was one call on the same core. */
+static int again(const struct modelled *m, int32_t at)
+{
+    return at && m->part[at - 1].model == m->part[at].model && m->part[at - 1].calls == 1;
+}
+
 static double modelled_ratio(struct judge *judge, const int32_t *order, const int32_t *colors, double limit)
 {
     struct modelled *m = (struct modelled *)judge;
@@ -73,7 +79,7 @@ static double modelled_ratio(struct judge *judge, const int32_t *order, const in
         if (most < 0)
             return limit;
         const int32_t *before = part->calls > 1 ? part->times[part->mine] : NULL;
-        Pace pace = {INT64_MAX, part->times[!part->mine], before, part->now, m->pace, m->end};
+        Pace pace = {INT64_MAX, part->times[!part->mine], before, part->now, m->pace, m->end, again(m, i)};
         if (most < 1e15)
             pace.most = (int64_t)most;
         part->last = cycles(part->model, m->order, count, part->calls, &pace);
@@ -106,7 +112,7 @@ double modelled_begin(struct modelled *m, const int32_t *order, const int32_t *c
         Part *part = m->part + i;
         if (part->calls > PASSES || !fits(part->model, m->order, count, part->calls))
             return -1;
-        Pace pace = {INT64_MAX, part->times[part->mine], NULL, 0, 0, 0};
+        Pace pace = {INT64_MAX, part->times[part->mine], NULL, 0, 0, 0, again(m, i)};
         part->now = cycles(part->model, m->order, count, part->calls, &pace);
         m->cost += part->weight * (double)part->now;
     }

@@ -27,28 +27,20 @@ static int has(const uint64_t *mask, int32_t at)
     return mask[at >> 6] >> (at & 63) & 1;
 }
 
-/* Whether values, memory and flags allow an order. */
-int legal(const struct line *l, const int32_t *order)
+/* Whether flags allow an order; values and memory do after any move. */
+static int legal(const struct line *l, const int32_t *order)
 {
-    uint64_t done[MOST / 64] = {0};
     int32_t writer[FLAGS];
     for (int f = 0; f < FLAGS; f++)
         writer[f] = -1;
     for (int32_t i = 0; i < l->count; i++) {
         int32_t at = order[i];
-        const uint64_t *before = l->before + (int64_t)at * l->words;
-        for (int32_t w = 0; w < l->words; w++)
-            if (before[w] & ~done[w])
-                return 0;
         const int32_t *reads = l->reads + at * FLAGS;
-        for (int f = 0; f < FLAGS; f++) {
-            if (reads[f] != -2 && reads[f] != writer[f])
+        for (uint32_t left = l->asks[at]; left; left &= left - 1)
+            if (reads[__builtin_ctz(left)] != writer[__builtin_ctz(left)])
                 return 0;
-        }
-        for (int f = 0; f < FLAGS; f++)
-            if (l->touches[at] >> f & 1)
-                writer[f] = at;
-        done[at >> 6] |= (uint64_t)1 << (at & 63);
+        for (uint32_t left = l->touches[at]; left; left &= left - 1)
+            writer[__builtin_ctz(left)] = at;
     }
     for (int f = 0; f < FLAGS; f++)
         if (l->wanted[f] != -2 && l->wanted[f] != writer[f])
@@ -60,48 +52,46 @@ struct span {
     int32_t start, end;
 };
 
-/* When a register is next taken after `start` by a fixed web; -1 when it is at that time. */
-static int32_t room(const struct span *spans, const int32_t *next, int32_t first, struct span one, int32_t never)
+/* When a register is next taken after `start` by a fixed web; -1 when it is at that time. What ends before is
+ * forgotten: later webs do not start earlier. */
+static int32_t room(const struct span *spans, const int32_t *next, int32_t *first, struct span one, int32_t never)
 {
-    for (int32_t web = first; web >= 0; web = next[web])
-        if (spans[web].end >= one.start)
-            return spans[web].start > one.end ? spans[web].start : -1;
-    return never;
+    while (*first >= 0 && spans[*first].end < one.start)
+        *first = next[*first];
+    return *first < 0 ? never : spans[*first].start > one.end ? spans[*first].start : -1;
 }
 
-/* The free register that is needed elsewhere soonest after a web; its old one where that is free and `old`; -1. */
-static int32_t picked(const struct line *l, const struct span *spans, const int32_t *next, const int32_t *first,
-                      const int32_t *busy, int32_t web, int old)
-{
-    struct span one = spans[web];
-    int32_t never = 2 * l->count + 1, chosen = -1, soonest = never + 1;
-    for (int32_t r = 0; r < l->registers; r++) {
-        if (busy[r] >= one.start)
-            continue;
-        int32_t after = room(spans, next, first[r], one, never);
-        if (old && r == l->old[web] && after > one.end)
-            return r;
-        if (after > one.end && after < soonest)
-            chosen = r, soonest = after;
-    }
-    return chosen;
-}
-
+/* Registers for the webs that are free to choose: the old one where that is free and `old`, else the free one that is
+ * needed elsewhere soonest after a web; 0 where there is none. */
 static int given(const struct line *l, const struct span *spans, const int32_t *sorted, const int32_t *next,
-                 const int32_t *first, int old, int32_t *colors)
+                 const int32_t *fixed, int old, int32_t *colors)
 {
-    int32_t busy[REGISTERS];
+    int32_t busy[REGISTERS], first[REGISTERS], never = 2 * l->count + 1;
+    memcpy(first, fixed, sizeof first);
     for (int r = 0; r < REGISTERS; r++)
         busy[r] = -2;
     for (int32_t i = 0; i < l->webs; i++) {
-        int32_t web = sorted[i];
+        int32_t web = sorted[i], mine = l->old[web], chosen = -1, soonest = never + 1;
+        struct span one = spans[web];
         if (l->fixed[web])
             continue;
-        int32_t r = picked(l, spans, next, first, busy, web, old);
-        if (r < 0)
+        if (old && mine < l->registers && busy[mine] < one.start &&
+            room(spans, next, first + mine, one, never) > one.end) {
+            colors[web] = mine;
+            busy[mine] = one.end;
+            continue;
+        }
+        for (int32_t r = 0; r < l->registers; r++) {
+            if (busy[r] >= one.start)
+                continue;
+            int32_t after = room(spans, next, first + r, one, never);
+            if (after > one.end && after < soonest)
+                chosen = r, soonest = after;
+        }
+        if (chosen < 0)
             return 0;
-        colors[web] = r;
-        busy[r] = spans[web].end;
+        colors[web] = chosen;
+        busy[chosen] = one.end;
     }
     return 1;
 }

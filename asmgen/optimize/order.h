@@ -11,7 +11,7 @@ struct line {
     int32_t count, webs, registers, words; /* `registers` may be given out; `words` of 64 bits in a mask */
     const uint64_t *before;                /* a mask for each instruction */
     const int32_t *reads;                  /* for each instruction and flag, who must have written it; -2: not read */
-    const uint32_t *touches;               /* a mask of flags for each instruction */
+    const uint32_t *asks, *touches;        /* masks of flags for each instruction: those read, and those written */
     const int32_t *wanted;                 /* as `reads`, of what comes after the line */
     const int32_t *old;                    /* for each web its register before */
     const uint8_t *fixed, *lasts;

@@ -120,8 +120,8 @@ class Numbers(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_int32) for name in ("count", "webs", "registers", "words")),
         *((name, ctypes.c_void_p) for name in (
-            "before", "reads", "touches", "wanted", "old", "fixed", "lasts", "use_first", "uses", "made_first", "made",
-            "chain_first", "chain",
+            "before", "reads", "asks", "touches", "wanted", "old", "fixed", "lasts", "use_first", "uses", "made_first",
+            "made", "chain_first", "chain",
         )),
     ]  # fmt: skip
 
@@ -151,6 +151,7 @@ class Numbers(ctypes.Structure):
             len(line), len(line.webs), pool, words,
             kept("Q", [mask >> 64 * word & (1 << 64) - 1 for mask in line.before for word in range(words)]),
             kept("i", [each for reads in line.reads for each in read(reads)]),
+            kept("I", [sum(1 << flags[flag] for flag, _ in reads) for reads in line.reads]),
             kept("I", [sum(1 << flags[flag] for flag in touched if flag in flags) for touched in line.touches]),
             kept("i", read(line.wanted)),
             kept("i", [number[web.register] for web in line.webs]),

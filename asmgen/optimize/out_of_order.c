@@ -428,7 +428,7 @@ int64_t out_of_order(const Model *model, const Line *const *lines, int count, in
                 hand_on(way, model);
             if (pace->times)
                 pace->times[call] = cycle;
-            if (pace->before && cycle + (pace->whole - pace->before[call]) * pace->least - pace->end > pace->most)
+            if (late(pace, call, cycle))
                 return INT64_MAX;
             call++;
         }

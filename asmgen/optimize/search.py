@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -50,14 +51,16 @@ def seeds(goal: Goal) -> list[Seed]:
 
 @dataclass
 class State:
-    """What is known so far. `seeds` has the best outcome by seed, `walks` how many began there; `gone` counts results
-    of other CPUs than the first."""
+    """What is known so far. `seeds` has the best outcome by seed, `walks` how many began there, the first one at
+    `walking`; `gone` counts results of other CPUs than the first."""
 
     goal: Goal
     seconds: float
     began: float = field(default_factory=time.monotonic)
     seeds: dict[Seed, Outcome] = field(default_factory=dict)
     walks: dict[Seed, int] = field(default_factory=dict)
+    walking: float = math.inf
+    noted: float = -math.inf
     waiting: int = 0
     proposed: int = 0
     judged: int = 0
@@ -76,11 +79,12 @@ class State:
 
     @property
     def rate(self) -> float:
-        """Candidates judged a second."""
-        return self.judged / max(time.monotonic() - self.began, 1e-9)
+        """Candidates judged a second, of those in walks that have ended, since the first walk began."""
+        return self.judged / max(self.noted - self.walking, 1e-9) if self.judged else 0.0
 
     def note(self, outcome: Outcome) -> bool:
         """Take what somebody found; whether it is the best of all."""
+        self.noted = time.monotonic()
         self.proposed += outcome.proposed
         self.judged += outcome.judged
         self.where = self.where or outcome.where
@@ -140,6 +144,7 @@ def _next(state: State, pending: list[Task], rng: random.Random) -> Task | None:
         chosen = min(ranked[:_SEEDS], key=lambda each: (state.walks.get(each.task.seed, 0), each.cost))
     else:
         chosen = ranked[0] if len(ranked) == 1 or rng.random() < _OFTEN else ranked[1]
+    state.walking = min(state.walking, time.monotonic())
     state.walks[chosen.task.seed] = state.walks.get(chosen.task.seed, 0) + 1
     length = min(max(state.seconds / 16, _LEAST), _MOST, left)
     return Task(state.goal, chosen.task.seed, chosen.orders, length, rng.getrandbits(31))

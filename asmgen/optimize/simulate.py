@@ -22,7 +22,7 @@ def total(
     machine: Sequence[int], lines: Sequence[int], order: Sequence[int], carried: Sequence[int], registers: int,
     calls: int,
 ) -> tuple[int, list[int]]:  # fmt: skip
-    """Cycles of all passes together, and out of order the cycle in which the last instruction of each one enters."""
+    """Cycles of all passes together, and the cycle in which each one's last instruction enters or, in order, starts."""
     core, every = Machine(machine), lines_of(lines)
     pairs = [(carried[at], carried[at + 1]) for at in range(0, len(carried), 2)]
     way = _out_of_order if core.buffer else _in_order
@@ -203,6 +203,7 @@ def _in_order(
     made: list[tuple[int, int, int]] = [(0, 0, 0)] * registers
     cycle = last = end = 0
     left = core.width
+    times: list[int] = []
     for _ in range(calls):
         for line in lines:
             kind = core.classes[line.number]
@@ -229,4 +230,5 @@ def _in_order(
                 end = max(end, cycle)
         for (into, _), value in zip(carried, [made[of] for _, of in carried], strict=True):
             made[into] = value
-    return end + 1, []
+        times.append(cycle)
+    return end + 1, times
