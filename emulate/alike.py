@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any
 
 from asmgen.routine import Code, Item
-from asmgen.targets.conventions import convention
+from asmgen.targets.conventions import Convention, convention
 from asmgen.targets.row import Instruction, Memory, Operand, Register, Role, Slot
 
 Key = tuple[int, frozenset[tuple[int, int]]]
@@ -68,6 +68,8 @@ class Sum:
 
 
 def _parts(value: Any) -> tuple[int, Mapping[int, int]]:
+    if not isinstance(value, (int, Sum)):
+        raise Unclear("that is no sum")
     return (value, {}) if isinstance(value, int) else (value.constant, value.parts)
 
 
@@ -180,12 +182,17 @@ class Follower:
         if name == "xzr":
             return 0
         if name not in self.registers:
-            rules, pointers = convention(None, self.code.target), self.code.signature.parameters
-            at = rules.arguments.index(name) if name in rules.arguments else len(pointers)
+            given, pointers = self.rules.arguments, self.code.signature.parameters
+            at = given.index(name) if name in given else len(pointers)
             pointer = name == self.sp or at < len(pointers) and pointers[at].by_pointer
             room = _ROOM if pointer else 0
             self.registers[name] = self.terms.atom(("register", name), room, (1 << 64) - 1 - room)
         return self.registers[name]
+
+    @property
+    def rules(self) -> Convention:
+        """The default calling convention."""
+        return convention(None, self.code.target)
 
     @property
     def sp(self) -> str:
@@ -283,11 +290,14 @@ class Follower:
                 self.step(item)
         raise Unclear("no return")
 
+    @property
+    def seen(self) -> list[str]:
+        """The registers that a caller looks at."""
+        return [*self.rules.preserved, self.sp, *([self.rules.result] if self.code.signature.returns_bit else [])]
+
     def left(self) -> Any:
         """All that a caller can see."""
-        rules = convention(None, self.code.target)
-        names = [*rules.preserved, self.sp, *([rules.result] if self.code.signature.returns_bit else [])]
-        return [_key(self.register(name)) for name in names], {at: _key(x) for at, x in self.stored.items()}
+        return [_key(self.register(name)) for name in self.seen], {at: _key(x) for at, x in self.stored.items()}
 
 
 def _bits(slot: Slot) -> int:

@@ -65,13 +65,17 @@ def variants(kernels: Sequence[Function]) -> list[Routine]:
     ]
 
 
-def judged(routine: Routine, mutant: Mutant, vectors: int, seed: int) -> tuple[int, str | None]:
-    """Test one mutant: vectors done, and why it was caught."""
+def machine_of(routine: Routine, mutant: Mutant) -> Machine:
+    """The emulator with a mutant of the routine."""
     code, *others = routine.codes
     image = link([replace(code, items=mutant.items), *others])
     features = frozenset[str]().union(*(each.features for each in routine.codes))
-    machine = Machine(code.target, image.code, 0, code.signature, features, stack=code.stack)
-    result = check(routine.kernel, machine, vectors, seed)
+    return Machine(code.target, image.code, 0, code.signature, features, stack=code.stack)
+
+
+def judged(routine: Routine, mutant: Mutant, vectors: int, seed: int) -> tuple[int, str | None]:
+    """Test one mutant: vectors done, and why it was caught."""
+    result = check(routine.kernel, machine_of(routine, mutant), vectors, seed)
     return result.vectors, None if result.failure is None else result.failure.reason
 
 

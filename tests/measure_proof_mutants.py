@@ -8,13 +8,13 @@ the prover. Then
 
 - one that differs from the meaning and is proved is a fault of the prover: it is printed, and the command fails;
 - one that differs and is not proved is refuted: its inputs are a counterexample;
-- one that is proved is held to be the same as the routine by another argument, term for term (`emulate.alike`), or
-  else runs on `--vectors` edge-biased inputs;
+- one that is proved is held to be the same as the routine by another argument, term for term (`emulate.alike`) or by a
+  solver on its words (`emulate.decided`), or else runs on `--vectors` edge-biased inputs;
 - one that is neither is tried again, emulated on more inputs, those that are solved for among them, and proved with
-  more time. What is left "could not be proved" although it may be right.
+  more time. What is left "could not be proved": either that solver says that it is right all the same, or nobody knows.
 
-Printed are the counts by kind of fault and by target, and every mutant of the last two sorts. Whatever is done stands
-in the file of `--state`, a line a mutant, and is not done again, even by another run, while the bytes are the same.
+Printed are the counts by kind of fault and by target, and every mutant that is not refuted. Whatever is done stands in
+the file of `--state`, a line a mutant, and is not done again, even by another run, while the bytes are the same.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from asmgen.scripts import find
 from asmgen.table import console
 from asmgen.work import each
 from emulate.alike import alike
+from emulate.decided import OPEN, SAME, WRONG, decided
 from emulate.mutants import Mutant, mutants
 from emulate.mutation import Routine, judged, variants
 
@@ -52,7 +53,10 @@ BUDGET = 0.5  #: seconds of the processor a mutant
 PATIENCE = 10.0  #: the same for one that may be right: as long as `asmgen prove` takes at most
 
 #: What may come of a mutant: the last of them must not.
-ANSWERS = ("refuted", "same term for term", "same on vectors", "not proved", "wrong and proved")
+ANSWERS = (
+    "refuted", "same term for term", "same by the solver", "same on vectors", "right, not proved", "not proved",
+    "wrong and proved",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -73,24 +77,34 @@ def tried(routine: Routine, mutant: Mutant, made: Bytes, key: str, vectors: int)
     """One mutant through the emulator, the prover, and what else it takes."""
     _, wrong = judged(routine, mutant, GLANCE, SEED)
     found = prove(made, budget=BUDGET)
-    seconds = found.seconds
+    seconds, said = found.seconds, OPEN
     if isinstance(found, NotProved) and wrong is None:
         refuted = counterexample(made, found, seconds=1.0, vectors=GLANCE)
         wrong = refuted.reason if refuted else judged(routine, mutant, LOOK, SEED + 1)[1]
         if wrong is None:
             found = prove(made, budget=PATIENCE)
+        if wrong is None and not isinstance(found, Proved):
+            said = SAME if alike(routine.code, mutant.items) else decided(routine, mutant)
+            wrong = "the solver has an input" if said == WRONG else None
     answer, detail = "refuted", wrong or ""
     if isinstance(found, Proved):
-        same = alike(routine.code, mutant.items)
-        if wrong is None and not same:
-            wrong = judged(routine, mutant, vectors, SEED + 2)[1]
-        answer = "wrong and proved" if wrong else "same term for term" if same else "same on vectors"
+        answer, wrong = second(routine, mutant, vectors, wrong)
+        detail = wrong or ""
     elif wrong is None:
-        answer, detail = "not proved", found.reason
-        if alike(routine.code, mutant.items):
-            detail += "; it is the same term for term"
+        answer, detail = "right, not proved" if said == SAME else "not proved", found.reason
     change = f"at {mutant.place}: {mutant.change}"
     return Tally(key, routine.name, routine.code.target, mutant.fault, change, answer, round(seconds, 3), detail)
+
+
+def second(routine: Routine, mutant: Mutant, vectors: int, wrong: str | None) -> tuple[str, str | None]:
+    """Another argument that a mutant which is proved is right; what is wrong with it, if that is known."""
+    if wrong is None and alike(routine.code, mutant.items):
+        return "same term for term", None
+    said = decided(routine, mutant) if wrong is None else WRONG
+    if wrong is None and said == SAME:
+        return "same by the solver", None
+    wrong = wrong or ("the solver has an input" if said == WRONG else judged(routine, mutant, vectors, SEED + 2)[1])
+    return ("wrong and proved" if wrong else "same on vectors"), wrong
 
 
 def begun(routine: Routine, number: int, count: int) -> Iterator[tuple[Mutant, Bytes, str]]:

@@ -6,12 +6,16 @@ The longer run, 25 mutants of every shipped routine, is `python -m pytest tests/
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 from functools import cache
 from itertools import islice
+from pathlib import Path
 
+import measure_proof_mutants
 import pytest
+from click.testing import CliRunner
 
 from asmgen.function import Function
 from asmgen.link import routines
@@ -61,6 +65,23 @@ def test_no_wrong_mutant_is_proved(name: str, target: str) -> None:
     _, (code, *_) = codes(name, target)
     for mutant in islice(mutants(code, random.Random(f"{SEED} {name} {target}")), COUNT):
         refused(name, target, mutant)
+
+
+def test_the_measure_counts_and_does_nothing_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = tmp_path / "mutants.jsonl"
+    words = ["p256.neg", "p256.is_zero", "--each", "7", "--vectors", "2000", "--state", str(state), "--processes", "1"]
+    first = CliRunner().invoke(measure_proof_mutants.main, words)
+    assert first.exit_code == 0, first.output
+    assert "42 mutants, 0 wrong ones proved" in first.output
+    assert "same term for term: p256.is_zero " in first.output
+    lines = [json.loads(line) for line in state.read_text().splitlines()]
+    assert len(lines) == 42 and {line["answer"] for line in lines} <= set(measure_proof_mutants.ANSWERS)
+    monkeypatch.setattr(measure_proof_mutants, "tried", lambda *given: pytest.fail("it was done already"))
+    again = CliRunner().invoke(measure_proof_mutants.main, words)
+    assert (again.exit_code, again.output) == (0, first.output) and len(state.read_text().splitlines()) == 42
+    wrong = json.dumps(lines[0] | {"answer": "wrong and proved"})
+    state.write_text("\n".join([wrong, *state.read_text().splitlines()[1:]]) + "\n")
+    assert CliRunner().invoke(measure_proof_mutants.main, words).exit_code == 1
 
 
 @pytest.mark.parametrize("target", TARGETS)
