@@ -33,6 +33,12 @@ def x(number: int) -> Register:
     return R[f"x{number}"]
 
 
+def test_arguments_that_a_routine_changes_are_set_anew() -> None:
+    """x2 is read first, and x4 is scratch although a fifth argument would come in it."""
+    executed = [(["x1"], ["x3"]), (["x2", "x3"], ["x4"]), (["x4"], ["x2"]), (["x2", "x0"], [])]
+    assert model.set_anew("arm64", executed) == ["x2"]
+
+
 @cache
 def shipped_routines() -> dict[str, list[Instruction]]:
     """What each kernel in out/ executes, without those that call others and those that take very long."""

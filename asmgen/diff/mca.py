@@ -81,9 +81,9 @@ def cores(wished: Sequence[str], target: str) -> tuple[str, ...]:
 def text(target: str, run: Run) -> str:
     """The executed straight line as llvm-mca reads it."""
     lines = [step.line for step in run.steps if step.line.control is None and step.kind != "marks"]
-    changed = {name for line in lines for name in line.writes}
     setting = {"amd64": "movl $64, %{}", "arm64": "mov {}, #64"}[target]
-    again = [setting.format(_low(target, name)) for name in set_anew(target, changed)]
+    arguments = set_anew(target, [(line.reads, line.writes) for line in lines])
+    again = [setting.format(_low(target, name)) for name in arguments]
     return "\n".join([*again, *(line.text for line in lines)])
 
 

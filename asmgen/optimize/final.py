@@ -11,7 +11,7 @@ from asmgen.diff import mca
 from asmgen.optimize.anneal import candidate
 from asmgen.optimize.code import Coder
 from asmgen.optimize.live import gain
-from asmgen.optimize.model import set_anew, straight, taking_time
+from asmgen.optimize.model import set_anew, straight, taking_time, touched
 from asmgen.optimize.modelled import PASSES, cores
 from asmgen.optimize.native import HELD_OUT, Race
 from asmgen.optimize.tasks import Goal, Outcome, Task, arrangement_of, judge_of, kernel_of, right, start_of
@@ -113,5 +113,5 @@ def _by_mca(goal: Goal, objective: str, seed: Seed, orders: Orders) -> float:
 def _text(code: Code) -> str:
     """What a call runs, as llvm-mca reads it."""
     lines = list(taking_time(straight(code, PASSES)))
-    anew = set_anew(code.target, {register.name for line in lines for register in line.written})
+    anew = set_anew(code.target, touched(lines))
     return "\n".join([*(f"mov {name}, #64" for name in anew), *(line.row.text(line.operands) for line in lines)])

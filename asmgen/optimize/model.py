@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from asmgen.errors import AsmgenError
@@ -116,15 +116,24 @@ def prepare_calls(code: Code, core: Core, repetitions: int = 4, *, llvm: bool = 
 def whole_call(code: Code, repetitions: int = 4) -> list[Instruction]:
     """What a call executes, before it the arguments set anew; loops run so many times."""
     executed = list(straight(code, repetitions))
-    changed = {register.name for instruction in executed for register in instruction.written}
-    again = [arm64.ins("movz", arm64.REGISTERS[name], 64, 0) for name in set_anew(code.target, changed)]
+    again = [arm64.ins("movz", arm64.REGISTERS[name], 64, 0) for name in set_anew(code.target, touched(executed))]
     return [*again, *executed]
 
 
-def set_anew(target: str, changed: Collection[str]) -> list[str]:
-    """The argument registers that a routine changes: they are set before each call, or calls would depend on each
-    other."""
-    return [name for name in convention(None, target).arguments[:6] if name in changed]
+def touched(executed: Iterable[Instruction]) -> Iterator[tuple[list[str], list[str]]]:
+    """The registers that each instruction reads, and those that it writes."""
+    for instruction in executed:
+        yield [register.name for register in instruction.read], [register.name for register in instruction.written]
+
+
+def set_anew(target: str, executed: Iterable[tuple[Iterable[str], Iterable[str]]]) -> list[str]:
+    """The registers that bring arguments, that is, are read first, and are changed later: they are set before each
+    call, or calls would depend on each other. `executed` is what each instruction reads and writes."""
+    brought, changed = set[str](), set[str]()
+    for reads, writes in executed:
+        brought.update(name for name in reads if name not in changed)
+        changed.update(writes)
+    return [name for name in convention(None, target).arguments[:6] if name in brought & changed]
 
 
 def taking_time(instructions: Iterable[Instruction]) -> Iterator[Instruction]:
