@@ -38,6 +38,7 @@ class Polynomials:
         self._ands: dict[tuple[Poly, Poly], Poly] = {}
         self._ors: dict[Poly, tuple[Poly, Poly]] = {}
         self._xors: dict[Poly, tuple[Poly, Poly]] = {}
+        self._dropped: dict[Poly, Poly] = {}
         self.zeros: dict[Poly, tuple[Poly, ...]] = {}
 
     def fork(self, space: CaseSpace) -> Polynomials:
@@ -46,6 +47,7 @@ class Polynomials:
         other.ledger = self.ledger.fork()
         other.masks, other.others = dict(self.masks), dict(self.others)
         other._ands, other._ors, other._xors = dict(self._ands), dict(self._ors), dict(self._xors)
+        other._dropped = dict(self._dropped)
         other.zeros = dict(self.zeros)
         return other
 
@@ -335,6 +337,9 @@ class Polynomials:
         one, other = self.norm(x), self.norm(y)
         if one == other:
             return x if op != "xor" else 0
+        known = self._back(one, other) if op == "xor" else self._top_bit(one, other, width) if op == "or" else None
+        if known is not None:
+            return known
         if other.constant is None and (one.constant is not None or self._mask_of(one, width) is not None):
             x, y, one, other = y, x, other, one
         if other.constant is not None and one.constant is None:
@@ -342,6 +347,8 @@ class Polynomials:
         else:
             both = self.form(self._and(one, other, width))
         if op == "and":
+            if other.constant == 0 and one in self._xors:
+                self._dropped.update([self._xors[one], reversed(self._xors[one])])
             return both
         result = self.value(x + y - both * (1 if op == "or" else 2))
         norm = self.norm(result)
@@ -349,6 +356,30 @@ class Polynomials:
         if norm.constant is None and op != "and":
             (self._ors if op == "or" else self._xors)[norm] = one, other
         return result
+
+    def _back(self, x: Poly, y: Poly) -> Form | None:
+        """x xor y where that is known without a look at bits: of (a xor b) and a mask with b, which is a or b. The one
+        that is not chosen is noted, as it is of other choices."""
+        for changed, kept in ((x, y), (y, x)):
+            pair = self._xors.get(changed, ())
+            if kept in pair:
+                chosen = pair[1 - pair.index(kept)]
+                self.others[chosen] = self.form(kept)
+                return self.form(chosen)
+            if changed.constant == 0:
+                if kept in self._dropped:
+                    self.others[kept] = self.form(self._dropped[kept])
+                return self.form(kept)
+        return None
+
+    def _top_bit(self, x: Poly, y: Poly, width: int) -> Form | None:
+        """x or y where y is -x modulo 2^width: its highest bit says whether x is zero, of the others nothing is said."""
+        some = (x + y).exact_quotient(1 << width)
+        if some is None or some.constant is not None or not self.space._quick(some).within(below(1)):
+            return None
+        top = width - 1
+        rest = self.unknown(f"or{len(self._ors)}", below(top), lambda a, b: (a | b) & (1 << top) - 1, x, y)
+        return self.form((self.space.as_bit(some) << top) + rest)
 
     def _and(self, x: Poly, y: Poly, width: int) -> Poly:
         """x and y, of words."""

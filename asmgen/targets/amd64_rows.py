@@ -283,6 +283,7 @@ def _conditions() -> Iterator[Row]:
         bit, name = means.bit(condition), f"set{condition}"
         encode = form(0x0F, 0x90 + number, rm=0, wide=False, byte=0)
         yield _row(name, (_change("r8"),), bit, encode, op=name, cost="setcc", reads=reads)  # the other bits stay
+        yield _row(name, (_write("m8"),), bit, encode, op=name, cost="store", reads=reads)
         pair, encode = (_change("r64"), _read("r64")), form(0x0F, 0x40 + number, reg=0, rm=1)
         cost = "cmov_two" if {"CF", "ZF"} <= reads else "cmov"  # CF is renamed apart from ZF on some cores
         yield from _rows(1, f"cmov{condition}", pair, means.move_if(condition), encode, cost=cost, reads=reads)
