@@ -1,11 +1,11 @@
 """The prover on what compilers make of our own C:
 
-    ./run python tests/measure_proof_compilers.py [--family gcc] [--target amd64] [--flags=-O2] [--budget 10] [SELECTOR...]
+    ./run python tests/measure_proof_compilers.py [--family gcc] [--target amd64] [--flags=-O2] [--budget 10] [NAME...]
 
-Every kernel's portable C (programs aside) is compiled by each gcc and clang that is here, at each level of optimization
-and, for amd64, with and without BMI2 and ADX. What branches or calls is left out, and so is what computes in vector
-registers; moves there and back, which compilers use in place of the stack, are not. Equal code is proved once. Printed
-are the counts by compiler and target, and what was not proved and why, a reason a line.
+Every kernel's portable C (programs aside) is compiled by each gcc and clang that is here, at each level of
+optimization and, for amd64, with and without BMI2 and ADX. What branches or calls is left out, and so is what computes
+in vector registers; moves there and back, which compilers use in place of the stack, are not. Equal code is proved
+once. Printed are the counts by compiler and target, and what was not proved and why, a build a line.
 """
 
 from __future__ import annotations

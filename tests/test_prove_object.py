@@ -12,9 +12,16 @@ from click.testing import CliRunner
 from asmgen.bench.openssl import library
 from asmgen.build import build, check
 from asmgen.cli import main
+from asmgen.diff import image
 from asmgen.passes import Options
+from asmgen.prove import Proved, prove
+from asmgen.prove.foreign import GRANTED
 from asmgen.prove.record import proofs
+from asmgen.prove.routine import Routine
 from asmgen.scripts import find
+from emulate.compilers import found as compilers
+
+OUT = Path(__file__).parent.parent / "out"
 
 SCRIPT = '''"""tiny: integers modulo 2^61 - 1 in one word."""
 
@@ -166,3 +173,19 @@ def test_the_same_text_every_time(script: Path) -> None:
     (kernel,) = find([str(script)])
     jobs = {"x": [(kernel, Options("arm64"))]}
     assert proofs(jobs) == proofs(jobs)
+
+
+@pytest.mark.parametrize("target", ["amd64", "arm64"])
+@pytest.mark.parametrize("kernel", ["curve25519_5x51.mul", "secp256k1_5x52.sqr", "p256.select"])
+def test_gcc_s_builds_of_our_c_are_proved(kernel: str, target: str) -> None:
+    """Straight-line ones; all of them by tests/measure_proof_compilers.py."""
+    compiler = next((each for each in compilers(target) if each.family == "gcc"), None)
+    if compiler is None:
+        pytest.skip(f"no gcc for {target} here")
+    (wanted,) = find([kernel])
+    script, symbol = wanted.signature.script, wanted.signature.symbol
+    data = compiler.compile_file(OUT / target / f"{script}.c", ["-O1"])
+    loaded = image.from_bytes(data, script, symbol)
+    made = Routine(wanted, target, loaded.code, loaded.entry, features=GRANTED[target], data=True)
+    given = prove(made)
+    assert isinstance(given, Proved), given

@@ -109,6 +109,7 @@ def _lists(read: Any) -> Iterator[list[Read]]:
             yield from ([*operands[:-1], (number % 2**64) >> k, k] for k in (0, 16, 32, 48))
             yield from ([*operands[:-1], (~number % 2**64) >> k, k] for k in (0, 16, 32, 48))
             yield [*operands[:-1], number % 2**64]
+            yield [*operands[:-1], ~number % 2**32]
         yield [*operands, 0]
 
 

@@ -348,7 +348,8 @@ class Polynomials:
             both = self.form(self._and(one, other, width))
         if op == "and":
             if other.constant == 0 and one in self._xors:
-                self._dropped.update([self._xors[one], reversed(self._xors[one])])
+                a, b = self._xors[one]
+                self._dropped |= {a: b, b: a}
             return both
         result = self.value(x + y - both * (1 if op == "or" else 2))
         norm = self.norm(result)
@@ -373,7 +374,7 @@ class Polynomials:
         return None
 
     def _top_bit(self, x: Poly, y: Poly, width: int) -> Form | None:
-        """x or y where y is -x modulo 2^width: its highest bit says whether x is zero, of the others nothing is said."""
+        """x or y where y is -x modulo 2^width: its highest bit is [x != 0]; of the others nothing is said."""
         some = (x + y).exact_quotient(1 << width)
         if some is None or some.constant is not None or not self.space._quick(some).within(below(1)):
             return None

@@ -35,7 +35,8 @@ class Label:
 
     def __add__(self, other: Any) -> Label:
         if isinstance(other, int) and self.place is not None:
-            return replace(self, place=(self.place[0], (self.place[1] + other + 2**63) % 2**64 - 2**63))  # addresses wrap
+            name, offset = self.place
+            return replace(self, place=(name, (offset + other + 2**63) % 2**64 - 2**63))  # addresses wrap
         return self._joined(other)
 
     def __sub__(self, other: Any) -> Label:

@@ -165,6 +165,16 @@ def add_byte(o: Sequence[Operand]) -> bytes:
     return legacy(b"\x80", 0, o[0], wide=False, byte=o[0]) + little(o[1], 1)
 
 
+def byte_pair(opcode: int) -> Encode:
+    """A form on the low bytes of two registers, the second in the reg field."""
+
+    def encode(o: Sequence[Operand]) -> bytes:
+        told = next((each for each in o if isinstance(each, Register) and 4 <= each.number <= 7), None)
+        return legacy(bytes([opcode]), o[1], o[0], byte=told)
+
+    return encode
+
+
 def test_immediate(wide: bool) -> Encode:
     """test: always 32 bits."""
     return lambda o: _accumulator(0xA9, 0xF7, 0, o, wide)

@@ -184,6 +184,10 @@ def _two_operands() -> Iterator[Row]:
                 yield _row(op, (left, _read("m32")), meaning, form(digit << 3 | 3, reg=0, rm=1, wide=False), **more)
     byte = (_change("r8"), _number(Between(-128, 255)))
     yield _row("addb", byte, means.add(8), code.add_byte, op="addb", writes=ALL, cost="alu")
+    for digit, name in ((0, "add"), (1, "or"), (4, "and"), (6, "xor")):
+        meaning, more = (means.add(8), {}) if name == "add" else (means.logic(name, 8), {"destroys": AF})
+        more |= {"op": f"{name}b", "writes": ALL - more.get("destroys", NONE), "cost": "alu", "commutes": (0, 1)}
+        yield _row(f"{name}b", (_change("r8"), _read("r8")), meaning, code.byte_pair(digit << 3), **more)
 
 
 def _tests() -> Iterator[Row]:
@@ -213,6 +217,7 @@ def _one_operand() -> Iterator[Row]:
         ("neg", 0xF7, 3, means.negate(64), ALL),
     ):
         yield from _rows(0, mnemonic, (_change("r64"),), meaning, form(opcode, digit=digit, rm=0), writes=writes)
+    yield _row("notb", (_change("r8"),), means.invert(8), form(0xF6, digit=2, rm=0, wide=False, byte=0), op="notb")
 
 
 def _multiplications() -> Iterator[Row]:

@@ -19,12 +19,15 @@ from asmgen.targets.arm64_encoding import (
     counted,
     immediate,
     is_bitmask,
+    register,
     shift_amount,
 )
 from asmgen.targets.arm64_forms import (
     CHANGED,
     D_SP,
+    D_W,
     D_Z,
+    IN,
     M_W,
     N_AND_M,
     N_SP,
@@ -45,6 +48,9 @@ from asmgen.targets.row import Meaning, Operand
 
 SET_FLAGS = 1 << 29
 
+#: The operands of instructions on 32 bits. They are here for other people's code: ours is on 64 bits.
+HALVES = register("r32", IN, 5), register("r32", IN, 16)
+
 
 def sums() -> Iterator[Form]:
     """add, sub, adc, sbc, their flag-setting forms, and the names of these with the zero register."""
@@ -56,6 +62,8 @@ def sums() -> Iterator[Form]:
         yield from _sum(name, opcode, (D, N, M), (D_SP, N_SP), means.quiet(setting))
         yield from _sum(f"{name}s", code, (D_Z, N, M), (D_Z, N_SP), setting, flags=True)
         yield from _sum(compare, code + NO_D, (N, M), (N_SP,), means.comparing(setting), flags=True)
+        narrow = just(partial(_low_half, 1 if name == "add" else -1))
+        yield form(f"{name}_w", opcode - 0x80000000, (D_W, *HALVES), narrow)
         setting, opcode = means.flagging(compute, carry=True), opcode + 0x0F000000
         code, swap = opcode + SET_FLAGS, (1, 2) if name == "add" else None
         yield form(carried, opcode, (D, N, M), means.quiet(setting), reads="C", cost="carry", commutes=swap)
@@ -118,7 +126,19 @@ def bitwise() -> Iterator[Form]:
     yield from _bitwise("tst", 0xEA000000 + NO_D, (N, M), test, flags=True)
     yield form("ands_imm", 0xF2000000, (D_Z, N, BITMASK), masked, family="ands", flags=True, cost="flags")
     yield form("tst_imm", 0xF2000000 + NO_D, (N, BITMASK), test_mask, family="tst", flags=True, cost="flags")
+    for op, narrow in (("and", 0x0A000000), ("orr", 0x2A000000), ("eor", 0x4A000000)):
+        halves = just(partial(_on_halves, {"orr": "or", "eor": "xor"}.get(op, op)))
+        yield form(f"{op}_w", narrow, (D_W, *HALVES), halves, commutes=(1, 2))
     yield form("mvn", 0xAA200000 + NO_N, (D, M), just(lambda domain, x: means.ONES - x))
+
+
+def _low_half(sign: int, domain: Any, x: Any, y: Any) -> Any:
+    """x + y or x - y modulo 2^32."""
+    return means.low(domain, x + y * sign, 32)
+
+
+def _on_halves(op: str, domain: Any, x: Any, y: Any) -> Any:
+    return domain.bitwise(op, x, y, 32)
 
 
 def _bitwise(
@@ -143,6 +163,9 @@ def moves() -> Iterator[Form]:
     yield made("mov_bitmask", 0xB2000000 + NO_N, (D, mask), just(lambda domain, value: value), family="mov")
     yield made("movz", 0xD2800000, (D, *pieces), just(lambda domain, value, place: value << place))
     yield made("movn", 0x92800000, (D, *pieces), just(lambda domain, value, place: means.ONES - (value << place)))
+    yield form("mov_w", 0x2A000000 + NO_N, (D_W, HALVES[1]), just(lambda domain, x: x), cost="move")
+    half = counted(0, 0xFFFE, lambda value: value << 5)
+    yield made("movn_w", 0x12800000, (D_W, half), just(lambda domain, value: (1 << 32) - 1 - value))
     patch = just(lambda domain, old, value, place: means.bfi(domain, old, value, place, 16))
     yield made("movk", 0xF2800000, (CHANGED, *pieces), patch)
 
