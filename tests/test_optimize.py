@@ -315,7 +315,7 @@ def twice(a: fe.limbs_below(2**61)) -> fe.limbs_below(2**63):
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.py").write_text(TINY)
-    for each in (tasks.kernel_of, tasks.start_of, tasks.arrangement_of, tasks._race, tasks._native):
+    for each in (tasks.kernel_of, tasks.start_of, tasks.arrangement_of, tasks._allocated, tasks._race, tasks._native):
         each.cache_clear()
     return tmp_path
 
@@ -363,6 +363,7 @@ def test_rebase_writes_plans_for_what_is_made_now(here: Path) -> None:
     (here / "tiny.py").write_text(TINY.replace("low + high", "high + low"))
     tasks.kernel_of.cache_clear()
     tasks.arrangement_of.cache_clear()
+    tasks._allocated.cache_clear()
     made_now = optimize("tiny.py:mul", "--rebase")
     assert made_now.exit_code == 0 and "fits as it is" not in made_now.output, made_now.output
     assert plans.read(file).routine != plan.routine

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
 from asmgen.optimize.orders import Candidate
-from asmgen.passes.arrange import Arrangement
+from asmgen.passes.arrange import Arrangement, formed
 from asmgen.passes.frame import frame
 from asmgen.passes.machine import machine
 from asmgen.passes.webs import renamed
@@ -62,7 +63,9 @@ class Coder:
         """An instruction of a line with the registers that its webs have."""
         instruction = self.items[number][at]
         own = [registers[web] for web in self.lines[number].webs_of[at]]
-        return instruction.row.encode(list(renamed(instruction, own, self.target)))
+        made = replace(instruction, operands=renamed(instruction, own, self.target))
+        made = formed(self.lines[number], at, made)
+        return made.row.encode(list(made.operands))
 
     def _placed(self, blocks: Sequence[Item | bytes]) -> bytes:
         """The blocks with jumps as short as they can be."""

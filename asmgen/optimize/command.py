@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -99,7 +99,7 @@ def known(goal: Goal, file: Path) -> Task | None:
 
 def _refitted(goal: Goal, plan: plans.Plan) -> Task | None:
     """The plan by its instructions' names, for a routine that is another one now; None when that is not legal."""
-    seed = plan.seed
+    seed = replace(plan.seed, others=())  # positions in a routine that is no more
     try:
         before = arrangement_of(goal, seed)
     except AsmgenError:  # a decision that is no more

@@ -49,6 +49,7 @@ def name(seed: Seed) -> str:
     """A seed in a few words."""
     choices = "".join(f"{name} {index}, " for name, index in seed.choices)
     choices += "".join(f"{form}, " for form in seed.forms)
+    choices += f"{len(seed.others)} other forms, " if seed.others else ""
     return f"{choices}{seed.core}, window {seed.freedom.window}, {seed.freedom.registers} registers"
 
 

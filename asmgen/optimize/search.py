@@ -6,12 +6,16 @@ import math
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from asmgen.errors import AsmgenError
+from asmgen.optimize.anneal import candidate
+from asmgen.optimize.orders import chains
 from asmgen.optimize.tasks import Goal, Outcome, Task, arrangement_of, kernel_of, start_of
 from asmgen.optimize.workers import Workers
 from asmgen.passes import count
+from asmgen.passes.alike import possible
+from asmgen.passes.arrange import features_of
 from asmgen.passes.forms import FORMS
 from asmgen.passes.frame import frame
 from asmgen.passes.plans import GENERIC, Seed, hash_of
@@ -27,6 +31,8 @@ FREEDOMS = {
 _LONGER = 1.2
 #: Seeds that walks begin from, and the part of the time that is theirs.
 _SEEDS, _SPRINT = 4, 0.5
+#: How often a walk is one with other forms of some instructions, and how often these are drawn until some are legal.
+_FORMS, _DRAWN = 0.25, 20
 #: Seconds of a walk, and how often the best of all is where it begins rather than the second one.
 _LEAST, _MOST, _OFTEN = 2.0, 12.0, 0.75
 
@@ -147,4 +153,30 @@ def _next(state: State, pending: list[Task], rng: random.Random) -> Task | None:
     state.walking = min(state.walking, time.monotonic())
     state.walks[chosen.task.seed] = state.walks.get(chosen.task.seed, 0) + 1
     length = min(max(state.seconds / 16, _LEAST), _MOST, left)
-    return Task(state.goal, chosen.task.seed, chosen.orders, length, rng.getrandbits(31))
+    task = Task(state.goal, chosen.task.seed, chosen.orders, length, rng.getrandbits(31))
+    if state.part >= _SPRINT and rng.random() < _FORMS:
+        return otherwise(task, rng) or task
+    return task
+
+
+def otherwise(task: Task, rng: random.Random) -> Task | None:
+    """The task with an instruction, or all of its carry chain that can be, in other forms or back in their own; None
+    where no such routine is legal in the task's orders."""
+    before = arrangement_of(task.goal, task.seed)
+    features = features_of(before.allocated)
+    able = [
+        (number, at)
+        for number, line in enumerate(before.lines)
+        for at in range(len(line))
+        if possible(line, at, features)
+    ]
+    for _ in range(_DRAWN if able else 0):
+        number, at = able[rng.randrange(len(able))]
+        line = before.lines[number]
+        tied = chains(line)[at] if rng.randrange(2) else (at,)
+        turned = {line.first + each for each in tied if (number, each) in able}
+        seed = replace(task.seed, others=tuple(sorted(turned.symmetric_difference(task.seed.others))))
+        made = arrangement_of(task.goal, seed)
+        if all(candidate(made, number, order) is not None for number, order in enumerate(task.orders)):
+            return replace(task, seed=seed)
+    return None

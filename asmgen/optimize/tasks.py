@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 
 from asmgen.bench.timer import can_run, cpu
@@ -18,7 +18,7 @@ from asmgen.passes import Options, compile_stages, seeded
 from asmgen.passes.arrange import Arrangement, Order, arranged, arrangement
 from asmgen.passes.frame import frame
 from asmgen.passes.plans import Seed
-from asmgen.routine import Code
+from asmgen.routine import Allocated, Code
 from asmgen.scripts import find
 from asmgen.targets.assemble import assemble
 from emulate.compare import check
@@ -88,9 +88,14 @@ def start_of(goal: Goal) -> Code:
 @lru_cache(maxsize=64)
 def arrangement_of(goal: Goal, seed: Seed) -> Arrangement:
     """The routine that a seed gives, ready for other orders."""
+    return arrangement(_allocated(goal, replace(seed, others=())), seed.others)
+
+
+@lru_cache(maxsize=64)
+def _allocated(goal: Goal, seed: Seed) -> Allocated:
     made = seeded(kernel_of(goal.kernel), goal.options, seed)
     assert made.allocate is not None
-    return arrangement(made.allocate)
+    return made.allocate
 
 
 @lru_cache(maxsize=2)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from asmgen.errors import AsmgenError
+from asmgen.passes.alike import other, with_others
 from asmgen.passes.machine import Machine, machine
 from asmgen.passes.webs import Line, lines, named, registers_in, renamed
 from asmgen.routine import Allocated
@@ -29,9 +30,19 @@ class Arrangement:
     pool: tuple[Register, ...]
 
 
-def arrangement(allocated: Allocated) -> Arrangement:
-    """The routine, ready for other orders."""
-    return Arrangement(allocated, lines(allocated), pool(allocated))
+def arrangement(allocated: Allocated, others: Sequence[int] = ()) -> Arrangement:
+    """The routine, ready for other orders; instructions at the positions `others` take their other forms, in which its
+    own order need not be legal."""
+    made = lines(allocated)
+    if others:
+        made = with_others(made, others, features_of(allocated))
+    return Arrangement(allocated, made, pool(allocated))
+
+
+def features_of(allocated: Allocated) -> frozenset[str]:
+    """What the instructions of a routine need of a CPU."""
+    items = [each for each in allocated.items if isinstance(each, Instruction)]
+    return frozenset(each.row.feature for each in items if each.row.feature)
 
 
 def pool(allocated: Allocated) -> tuple[Register, ...]:
@@ -153,7 +164,15 @@ def arranged(before: Arrangement, orders: Sequence[Order]) -> Allocated:
 def written(line: Line, at: int, registers: Sequence[Register], target: Machine) -> Instruction:
     """An instruction of a line with the registers that its webs have."""
     instruction = line.instructions[at]
-    return replace(instruction, operands=renamed(instruction, [registers[web] for web in line.webs_of[at]], target))
+    own = [registers[web] for web in line.webs_of[at]]
+    return formed(line, at, replace(instruction, operands=renamed(instruction, own, target)))
+
+
+def formed(line: Line, at: int, instruction: Instruction) -> Instruction:
+    """An instruction of a line in the form that it takes there."""
+    made = other(instruction) if at in line.others else instruction
+    assert made is not None
+    return made
 
 
 def _holds(

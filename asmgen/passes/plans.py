@@ -36,13 +36,15 @@ class StalePlan(UserWarning):
 @dataclass(frozen=True)
 class Seed:
     """What a plan starts from: alternatives of the script's decisions, a schedule by a core's table, and how registers
-    are given out, None for the best way of all; `forms` names those of `forms.FORMS` that operations take."""
+    are given out, None for the best way of all; `forms` names those of `forms.FORMS` that operations take, and `others`
+    has positions of instructions that take their other form when all else is done (`alike`)."""
 
     choices: tuple[tuple[str, int], ...] = ()
     core: str = GENERIC
     freedom: Freedom = Freedom(0, 11)
     way: Way | None = None
     forms: tuple[str, ...] = ()
+    others: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ def row_of(seed: Seed) -> dict[str, Any]:
         made["policy"] = seed.way.policy
         if seed.way.saved is not None:
             made["saved"] = " ".join(seed.way.saved)
+    if seed.others:
+        made["others"] = " ".join(map(str, seed.others))
     return made
 
 
@@ -81,6 +85,7 @@ def seed_of(row: Mapping[str, Any]) -> Seed:
         Freedom(int(schedule["window"]), int(schedule["registers"])),
         Way(int(row["policy"]), saved) if "policy" in row else None,
         tuple(map(str, row.get("forms", ()))),
+        tuple(map(int, row.get("others", "").split())),
     )
 
 

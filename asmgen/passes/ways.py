@@ -74,7 +74,7 @@ def by_plan(kernel: Kernel, options: Options) -> Stages | None:
     try:
         made = seeded(kernel, options, plan.seed)
         assert made.allocate is not None
-        before = arrangement(made.allocate)
+        before = arrangement(made.allocate, plan.seed.others)
         arrange = arranged(before, plans.orders_of(plan, before))
     except AsmgenError as error:
         plans.warn(file, error.what)

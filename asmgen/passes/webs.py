@@ -45,7 +45,7 @@ class Line:
     `webs_of[i]` has the numbers of the webs of instruction i's registers, in the order of `registers_in`. Bit j of
     `before[i]` says that j comes before i. `reads[i]` has pairs of a flag and who must have written it last (-1: what
     came before the line), `touches[i]` the flags that are written or destroyed, `wanted` the same pairs for what comes
-    after the line.
+    after the line. Those in `others` take their other forms where they are written, see `alike`.
     """
 
     first: int
@@ -56,6 +56,7 @@ class Line:
     reads: tuple[tuple[tuple[str, int], ...], ...]
     touches: tuple[frozenset[str], ...]
     wanted: tuple[tuple[str, int], ...]
+    others: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.instructions)
