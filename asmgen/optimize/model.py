@@ -127,13 +127,20 @@ def touched(executed: Iterable[Instruction]) -> Iterator[tuple[list[str], list[s
 
 
 def set_anew(target: str, executed: Iterable[tuple[Iterable[str], Iterable[str]]]) -> list[str]:
-    """The registers that bring arguments, that is, are read first, and are changed later: they are set before each
-    call, or calls would depend on each other. `executed` is what each instruction reads and writes."""
+    """The registers that bring arguments and are changed: they are set before each call, or calls would depend on each
+    other. `executed` is what each instruction reads and writes."""
+    all_of_it = [(list(reads), list(writes)) for reads, writes in executed]
+    changed = {name for _, writes in all_of_it for name in writes}
+    return [name for name in arguments_of(target, all_of_it) if name in changed]
+
+
+def arguments_of(target: str, executed: Iterable[tuple[Iterable[str], Iterable[str]]]) -> list[str]:
+    """The registers that bring arguments, that is, are read before they are written."""
     brought, changed = set[str](), set[str]()
     for reads, writes in executed:
         brought.update(name for name in reads if name not in changed)
         changed.update(writes)
-    return [name for name in convention(None, target).arguments[:6] if name in brought & changed]
+    return [name for name in convention(None, target).arguments[:6] if name in brought]
 
 
 def taking_time(instructions: Iterable[Instruction]) -> Iterator[Instruction]:

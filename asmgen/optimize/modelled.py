@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from asmgen.optimize.judges import CompiledModels
-from asmgen.optimize.model import Prepared, prepare, straight, taking_time
+from asmgen.optimize.model import Prepared, arguments_of, prepare, straight, taking_time, touched
 from asmgen.optimize.numbers import model_of
 from asmgen.optimize.orders import Candidate
 from asmgen.optimize.walk import possible
@@ -18,7 +18,6 @@ from asmgen.passes.machine import machine
 from asmgen.passes.plans import GENERIC
 from asmgen.passes.webs import Line, renamed
 from asmgen.targets import arm64
-from asmgen.targets.conventions import convention
 from asmgen.targets.cores import core
 from asmgen.targets.row import Instruction, Register, Virtual
 
@@ -73,7 +72,8 @@ def executed(before: Arrangement) -> Executed:
     order needs nothing but other positions."""
     code = frame(before.allocated)
     target = machine(code.target)
-    arguments = tuple(arm64.REGISTERS[name] for name in convention(None, code.target).arguments[:6])
+    brought = arguments_of(code.target, touched(straight(code, PASSES)))
+    arguments = tuple(arm64.REGISTERS[name] for name in brought)
     position: dict[int, tuple[bool, int]] = {}
     own = [arm64.ins("movz", each, 64, 0) for each in arguments]
     starts: list[int] = []
