@@ -3,6 +3,7 @@ them."""
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -21,6 +22,7 @@ from asmgen.passes import Options, compile_stages, plans
 from asmgen.passes.alike import other, possible
 from asmgen.passes.arrange import arranged, features_of
 from asmgen.passes.frame import frame
+from asmgen.scripts import directory, load
 from asmgen.targets import amd64
 from asmgen.targets.assemble import assemble
 from asmgen.targets.row import Instruction, Memory
@@ -80,11 +82,18 @@ def test_routines_with_other_forms_compute_the_same_and_are_in_plans(name: str, 
     if code.saved == frame(before.allocated).saved:
         assert Coder(before).code([each for each in now if each is not None]) == assemble(code.items).code
     plan = plans.plan_of(before, task.orders, task.seed, {})
-    (file := tmp_path / "plan.json").write_text(plans.text(plan))
+    script, _, own = name.partition(".")
+    shutil.copy(directory() / f"{script}.py", tmp_path)
+    copied = load(tmp_path / f"{script}.py").kernels[own]
+    file = plans.path(copied, "amd64", "default", "generic")
+    file.parent.mkdir(parents=True)
+    file.write_text(plans.text(plan))
     again = plans.read(file)
     assert again == plan
     known = tasks.arrangement_of(goal, again.seed)
     assert arranged(known, plans.orders_of(again, known)).items == made.items
+    built = compile_stages(copied, Options("amd64")).frame
+    assert assemble(built.items).code == assemble(code.items).code, "a build replays it, byte for byte"
 
 
 def test_what_is_read_of_flags_stays() -> None:
