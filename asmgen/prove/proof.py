@@ -81,15 +81,15 @@ class Proof(Attempt):
 
     def mode(self, mode: Mode, given: Mapping[str, Interval] = MappingProxyType({})) -> bool:
         """One mode; whether the loads of inputs all came before the stores to outputs."""
+        entry = enter(self.kernel.signature, self.convention, mode, given, self.constants)
         try:
-            return self.scene(mode, given)
+            return self.scene(entry)
         except NeedsCase as needs:
             self.next_case()
-            return all([self.mode(mode, each) for each in self._split(mode, given, needs)])
+            return all([self.mode(mode, each) for each in self._split(entry, given, needs)])
 
-    def _split(self, mode: Mode, given: Mapping[str, Interval], needs: NeedsCase) -> Iterator[dict[str, Interval]]:
+    def _split(self, entry: Entry, given: Mapping[str, Interval], needs: NeedsCase) -> Iterator[dict[str, Interval]]:
         """The two cases that the meaning asks to tell apart."""
-        entry = enter(self.kernel.signature, self.convention, mode, given, self.constants)
         for name, known in entry.inputs.items():
             if known.value == needs.poly:
                 low, high = entry.space.interval(known.value)
@@ -100,9 +100,8 @@ class Proof(Attempt):
 
     # One scene.
 
-    def scene(self, mode: Mode, given: Mapping[str, Interval]) -> bool:
+    def scene(self, entry: Entry) -> bool:
         """One way to share buffers with some scalars known."""
-        entry = enter(self.kernel.signature, self.convention, mode, given, self.constants)
         entry.space.deadline = self.runner.deadline
         self.meant(entry)  # its cases come before the work
         paths = list(self.runner.follow(Path(entry, self.runner.flow.entry), unroll=entry.count is None))
