@@ -47,6 +47,7 @@ from asmgen.targets.arm64_meaning import CONDITIONS, just
 from asmgen.targets.row import Meaning, Operand
 
 SET_FLAGS = 1 << 29
+HALF = (1 << 32) - 1
 
 #: The operands of instructions on 32 bits. They are here for other people's code: ours is on 64 bits.
 HALVES = register("r32", IN, 5), register("r32", IN, 16)
@@ -129,6 +130,7 @@ def bitwise() -> Iterator[Form]:
     for op, narrow in (("and", 0x0A000000), ("orr", 0x2A000000), ("eor", 0x4A000000)):
         halves = just(partial(_on_halves, {"orr": "or", "eor": "xor"}.get(op, op)))
         yield form(f"{op}_w", narrow, (D_W, *HALVES), halves, commutes=(1, 2))
+    yield form("bic_w", 0x0A200000, (D_W, *HALVES), just(lambda domain, x, y: _on_halves("and", domain, x, HALF - y)))
     yield form("mvn", 0xAA200000 + NO_N, (D, M), just(lambda domain, x: means.ONES - x))
 
 
@@ -165,7 +167,7 @@ def moves() -> Iterator[Form]:
     yield made("movn", 0x92800000, (D, *pieces), just(lambda domain, value, place: means.ONES - (value << place)))
     yield form("mov_w", 0x2A000000 + NO_N, (D_W, HALVES[1]), just(lambda domain, x: x), cost="move")
     half = counted(0, 0xFFFE, lambda value: value << 5)
-    yield made("movn_w", 0x12800000, (D_W, half), just(lambda domain, value: (1 << 32) - 1 - value))
+    yield made("movn_w", 0x12800000, (D_W, half), just(lambda domain, value: HALF - value))
     patch = just(lambda domain, old, value, place: means.bfi(domain, old, value, place, 16))
     yield made("movk", 0xF2800000, (CHANGED, *pieces), patch)
 
