@@ -96,3 +96,44 @@ def test_the_solver_is_believed_only_where_it_says_that_there_is_no_other_way() 
 
     assert within(total, 2**64 - 1) and not within(total, 2**64 - 2)
     assert leaves._ask("(declare-const x Int)(assert (> (* x x) 2))(assert (< x 0))", 1) != "unsat"
+
+
+def test_words_that_logic_gives_back_are_those_that_integers_give() -> None:
+    """(a xor b) xor b is a, and 0 xor b is b; of x or -x it is known that the highest bit says whether x is zero."""
+    space = CaseSpace()
+    domain = Polynomials(space)
+    a, b = (domain.entered(space.atom(name, 0, 2**64 - 1)) for name in "ab")
+    changed = domain.bitwise("xor", a, b, 64)
+    minus, _ = domain.split(-a, 64)
+    made = [
+        (domain.bitwise("xor", changed, b, 64), lambda a, b: a),
+        (domain.bitwise("xor", b, changed, 64), lambda a, b: a),
+        (domain.bitwise("xor", 0, b, 64), lambda a, b: b),
+        (domain.bitwise("or", a, minus, 64), lambda a, b: a | -a % 2**64),
+        (domain.bitwise("or", minus, a, 64), lambda a, b: a | -a % 2**64),
+        (domain.bitwise("or", a, b, 64), lambda a, b: a | b),
+    ]
+    assert domain.norm(made[0][0]) == domain.norm(a) and domain.norm(made[2][0]) == domain.norm(b)
+    for values in space._witnesses:
+        x, y = (domain.norm(each).evaluate(values) for each in (a, b))
+        for form, wanted in made:
+            assert domain.norm(form).evaluate(values) == wanted(x, y)
+    top = domain.norm(domain.split(made[3][0], 63)[1])
+    assert top == 1 - domain.norm(domain.is_zero(a))
+    assert domain.norm(domain.split(made[5][0], 63)[1]).constant is None
+    assert space.interval(domain.norm(made[3][0])).high >= 2**64 - 1  # x = 1 and -1
+
+
+def test_nothing_is_said_of_words_that_are_only_alike() -> None:
+    """A word and what is 1 less than its negative; words that were joined by another operation."""
+    space = CaseSpace()
+    domain = Polynomials(space)
+    a, b = (domain.entered(space.atom(name, 0, 2**64 - 1)) for name in "ab")
+    near, _ = domain.split(-a - 1, 64)
+    found = domain.norm(domain.bitwise("or", a, near, 64))
+    both = domain.norm(domain.bitwise("xor", domain.bitwise("or", a, b, 64), b, 64))
+    assert both not in (domain.norm(a), domain.norm(b))
+    for values in space._witnesses:
+        x, y = (domain.norm(each).evaluate(values) for each in (a, b))
+        assert found.evaluate(values) == x | (-x - 1) % 2**64
+        assert both.evaluate(values) == (x | y) ^ y
