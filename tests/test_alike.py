@@ -1,119 +1,80 @@
-"""Other forms of finished instructions: they do the same to registers and to the flags that are read, and plans keep
-them."""
+"""emulate.alike: a second argument that two routines do the same, which must never hold of two that do not."""
 
 from __future__ import annotations
 
-import shutil
+import random
 from dataclasses import replace
-from pathlib import Path
-from random import Random
+from functools import cache
+from itertools import islice
 
 import pytest
-from shipped import kernel
 
-from asmgen.errors import AsmgenError
-from asmgen.optimize import tasks
-from asmgen.optimize.anneal import candidate
-from asmgen.optimize.code import Coder
-from asmgen.optimize.orders import Stream, neighbors
-from asmgen.optimize.search import otherwise
-from asmgen.optimize.tasks import Goal, Task
-from asmgen.passes import Options, compile_stages, plans
-from asmgen.passes.alike import other, possible
-from asmgen.passes.arrange import arranged, features_of
-from asmgen.passes.frame import frame
-from asmgen.scripts import directory, load
-from asmgen.targets import amd64
-from asmgen.targets.assemble import assemble
-from asmgen.targets.row import Instruction, Memory
-from emulate.compare import check
-from emulate.machine import Machine
+from asmgen.routine import Item
+from asmgen.scripts import find
+from asmgen.targets import amd64, arm64
+from asmgen.targets.row import Instruction
+from emulate.alike import alike
+from emulate.mutants import mutants
+from emulate.mutation import Routine, judged, variants
 
-R = amd64.REGISTERS
+SEED = 20260401
+NAMES = ("curve25519_5x51.canon", "p256.equal", "secp256k1_4x64.sub", "curve25519_4x64.lookup")
 
 
-def ins(name: str, *operands: object) -> Instruction:
-    return amd64.ins(name, *operands)  # type: ignore[arg-type]
+@cache
+def routines() -> list[Routine]:
+    return variants(find(NAMES))
 
 
-def test_forms_go_there_and_back_or_to_lea() -> None:
-    chained = ins("adcx_rm", R["rax"], Memory(R["rsi"], 8))
-    there = other(chained)
-    assert there is not None and there.row.name == "adc_rm" and other(there) == chained
-    assert other(ins("add_rr", R["rax"], R["rcx"])) == ins("lea_rm", R["rax"], Memory(R["rax"], 0, R["rcx"], 1))
-    assert other(ins("sub_ri", R["rax"], 8)) == ins("lea_rm", R["rax"], Memory(R["rax"], -8))
-    assert other(ins("adox_rr", R["rax"], R["rcx"])) is None and other(ins("sub_ri", R["rax"], -(1 << 31))) is None
+def test_every_straight_routine_is_like_itself() -> None:
+    for routine in routines():
+        assert alike(routine.code, routine.code.items), routine.name
+    for routine in variants(find(["p256.square_n"])):
+        assert not alike(routine.code, routine.code.items)  # a loop is not followed
 
 
-def _searched(goal: Goal, seed: int) -> Task:
-    """A task after some moves and, many times, other forms."""
-    rng, task = Random(seed), Task(goal, plans.Seed())
-    before = tasks.arrangement_of(goal, task.seed)
-    task = replace(task, orders=tuple(tuple(range(len(line))) for line in before.lines))
-    for step in range(12):
-        before = tasks.arrangement_of(goal, task.seed)
-        orders = []
-        for number, line in enumerate(before.lines):
-            mover, now = neighbors(line, before.pool, Stream(seed + step)), task.orders[number]
-            for _ in range(100):
-                found = mover.neighbor(now)
-                now = now if found is None else found.order
-            orders.append(now)
-        task = replace(task, orders=tuple(orders))
-        task = otherwise(task, rng) or task
-    return task
+def test_what_emulation_tells_apart_is_never_alike() -> None:
+    compared = 0
+    for routine in routines():
+        for mutant in islice(mutants(routine.code, random.Random(f"{SEED} {routine.name}")), 20):
+            _, wrong = judged(routine, mutant, 64, SEED)
+            if wrong is not None:
+                compared += 1
+                assert not alike(routine.code, mutant.items), f"{routine.name}: {mutant.description}: {wrong}"
+    assert compared > 150
 
 
-@pytest.mark.parametrize("name", ["curve25519_4x64.mul", "p256.mul", "curve25519_5x51.square_n"])
-def test_routines_with_other_forms_compute_the_same_and_are_in_plans(name: str, tmp_path: Path) -> None:
-    goal = Goal(name, "amd64", "generic")
-    task = _searched(goal, 3)
-    assert task.seed.others, "some instruction takes its other form"
-    before = tasks.arrangement_of(goal, task.seed)
-    made = arranged(before, task.orders)
-    plain = arranged(tasks.arrangement_of(goal, plans.Seed()), [range(len(line)) for line in before.lines])
-    rows = [sorted(each.row.name for each in one.items if isinstance(each, Instruction)) for one in (plain, made)]
-    assert rows[0] != rows[1] and len(rows[0]) == len(rows[1])
-    assert tasks.right(goal, before, task.orders)
-    function, code = tasks.kernel_of(name), frame(made)
-    machine = Machine("amd64", assemble(code.items).code, 0, function.signature, code.features, stack=code.stack)
-    assert check(function, machine, 400, 5).failure is None
-    now = [candidate(before, number, order) for number, order in enumerate(task.orders)]
-    if code.saved == frame(before.allocated).saved:
-        assert Coder(before).code([each for each in now if each is not None]) == assemble(code.items).code
-    plan = plans.plan_of(before, task.orders, task.seed, {})
-    script, _, own = name.partition(".")
-    shutil.copy(directory() / f"{script}.py", tmp_path)
-    copied = load(tmp_path / f"{script}.py").kernels[own]
-    file = plans.path(copied, "amd64", "default", "generic")
-    file.parent.mkdir(parents=True)
-    file.write_text(plans.text(plan))
-    again = plans.read(file)
-    assert again == plan
-    known = tasks.arrangement_of(goal, again.seed)
-    assert arranged(known, plans.orders_of(again, known)).items == made.items
-    built = compile_stages(copied, Options("amd64")).frame
-    assert assemble(built.items).code == assemble(code.items).code, "a build replays it, byte for byte"
+def around(target: str) -> tuple[Routine, tuple[Item, ...]]:
+    routine = next(each for each in routines() if each.name == f"secp256k1_4x64.sub {target}")
+    return routine, routine.code.items
 
 
-def test_what_is_read_of_flags_stays() -> None:
-    goal = Goal("p256.mul", "amd64", "generic")
-    before = tasks.arrangement_of(goal, plans.Seed())
-    features = features_of(before.allocated)
-    (line,) = before.lines
-    for at, instruction in enumerate(line.instructions):
-        changed = other(instruction)
-        if changed is not None and changed.row.name == "lea_rm":
-            read = {flag for pairs in (*line.reads, line.wanted) for flag, writer in pairs if writer == at}
-            assert possible(line, at, features) == (not read)
-        if instruction.row.name == "adc_rr":
-            assert not possible(line, at, features - {"adx"}), "no ADCX where a routine does without"
+def test_a_dead_result_an_order_and_another_form_are_alike() -> None:
+    routine, items = around("amd64")
+    r, ins = amd64.REGISTERS, amd64.ins
+    last = len(items) - 1
+    assert alike(routine.code, (*items[:last], ins("xor_rr", r["r11"], r["r11"]), *items[last:]))
+    loads = [at for at, item in enumerate(items) if isinstance(item, Instruction) and item.row.name == "mov_rm"]
+    one, other = loads[:2]
+    swapped = list(items)
+    swapped[one], swapped[other] = items[other], items[one]
+    assert other == one + 1 and alike(routine.code, swapped)
+    routine, items = around("arm64")
+    x = arm64.REGISTERS
+    for dead in (arm64.ins("movz", x["x16"], 7, 0), arm64.ins("adds", x["x16"], x["x16"], x["x16"])):
+        assert alike(routine.code, (*items[:-1], dead, items[-1]))
 
 
-def test_a_plan_whose_forms_are_of_another_routine_is_refused() -> None:
-    made = compile_stages(kernel("p256", "mul"), Options("amd64", planned=False)).allocate
-    assert made is not None
-    at = next(at for at, each in enumerate(made.items) if isinstance(each, Instruction) and each.row.name[:4] == "mulx")
-    for others, said in (((at,), "has none"), ((len(made.items),), "in no straight line")):
-        with pytest.raises(AsmgenError, match=said):
-            tasks.arrangement_of(Goal("p256.mul", "amd64", "generic"), plans.Seed(others=others))
+@pytest.mark.parametrize(
+    ("name", "operands"),
+    [("add_ri", ("rsp", 8)), ("xor_rr", ("rbx", "rbx")), ("mov_rm", ("rax", 4096))],
+    ids=["the stack pointer", "a preserved register", "a load beyond the buffer"],
+)
+def test_what_a_caller_may_see_is_not_alike(name: str, operands: tuple[str | int, ...]) -> None:
+    routine, items = around("amd64")
+    r = amd64.REGISTERS
+    made = [r[each] if isinstance(each, str) else each for each in operands]
+    if name == "mov_rm":
+        made[1] = amd64.Memory(r["rdi"], 4096)  # type: ignore[assignment]
+    extra = amd64.ins(name, *made)
+    assert not alike(replace(routine.code, items=items), (*items[:-1], extra, items[-1]))

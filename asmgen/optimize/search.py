@@ -14,12 +14,12 @@ from asmgen.optimize.orders import chains
 from asmgen.optimize.tasks import Goal, Outcome, Task, arrangement_of, kernel_of, start_of
 from asmgen.optimize.workers import Workers
 from asmgen.passes import count
-from asmgen.passes.alike import possible
 from asmgen.passes.arrange import features_of
 from asmgen.passes.forms import FORMS
 from asmgen.passes.frame import frame
 from asmgen.passes.plans import GENERIC, Seed, hash_of
 from asmgen.passes.schedule import Freedom
+from asmgen.passes.twins import possible
 from asmgen.targets.cores import names
 
 #: How far the scheduler goes for seeds, and the registers that it counts on.

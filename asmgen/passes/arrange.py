@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from asmgen.errors import AsmgenError
-from asmgen.passes.alike import other, with_others
 from asmgen.passes.machine import Machine, machine
+from asmgen.passes.twins import other, with_others
 from asmgen.passes.webs import Line, lines, named, registers_in, renamed
 from asmgen.routine import Allocated
 from asmgen.targets.conventions import convention
