@@ -64,97 +64,105 @@
 SYMBOL(curve25519_4x64_mul):
 	.cfi_startproc
 	bti	c
-	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
-	mul	x14, x8, x11            /* a[0]*b[1].lo         return fold(a.value * b.value) */
-	umulh	x13, x8, x10            /* a[0]*b[0].hi */
-	mul	x7, x8, x16             /* a[0]*b[2].lo */
-	adds	x13, x14, x13           /* a[0]*b[1].lo.. */
+	umulh	x13, x8, x10            /* a[0]*b[0].hi         return fold(a.value * b.value) */
+	mul	x14, x8, x11            /* a[0]*b[1].lo */
 	umulh	x15, x8, x11            /* a[0]*b[1].hi */
+	adds	x13, x14, x13           /* a[0]*b[1].lo.. */
+	mul	x7, x8, x16             /* a[0]*b[2].lo */
 	ldp	x5, x2, [x1, #16]       /* x5=a[2] x2=a[3] */
-	mul	x12, x8, x17            /* a[0]*b[3].lo */
+	mul	x4, x9, x10             /* a[1]*b[0].lo */
 	adcs	x15, x7, x15            /* a[0]*b[2].lo.. */
 	umulh	x6, x8, x16             /* a[0]*b[2].hi */
-	umulh	x3, x9, x10             /* a[1]*b[0].hi */
-	mul	x4, x9, x10             /* a[1]*b[0].lo */
+	mul	x12, x8, x17            /* a[0]*b[3].lo */
+	mul	x14, x9, x16            /* a[1]*b[2].lo */
 	adcs	x6, x12, x6             /* a[0]*b[3].lo.. */
 	umulh	x12, x8, x17            /* a[0]*b[3].hi */
-	mul	x14, x9, x11            /* a[1]*b[1].lo */
 	adc	x12, x12, xzr           /* a[0]*b[3].hi.. */
 	adds	x13, x13, x4            /* a[0]*b[1].lo.. */
-	adcs	x14, x15, x14           /* a[0]*b[2].lo.. */
-	mul	x15, x9, x16            /* a[1]*b[2].lo */
-	mul	x7, x9, x17             /* a[1]*b[3].lo */
-	umulh	x4, x9, x11             /* a[1]*b[1].hi */
-	adcs	x6, x6, x15             /* a[0]*b[3].lo.. */
-	umulh	x15, x9, x17            /* a[1]*b[3].hi */
-	umulh	x9, x9, x16             /* a[1]*b[2].hi */
+	mul	x7, x9, x11             /* a[1]*b[1].lo */
+	umulh	x3, x9, x10             /* a[1]*b[0].hi */
+	adcs	x15, x15, x7            /* a[0]*b[2].lo.. */
 	mul	x1, x5, x10             /* a[2]*b[0].lo */
+	mul	x7, x9, x17             /* a[1]*b[3].lo */
+	adcs	x6, x6, x14             /* a[0]*b[3].lo.. */
 	adcs	x12, x12, x7            /* a[0]*b[3].hi.. */
-	adc	x15, x15, xzr           /* a[1]*b[3].hi.. */
-	adds	x14, x14, x3            /* a[0]*b[2].lo.. */
-	adcs	x7, x6, x4              /* a[0]*b[3].lo.. */
-	mul	x6, x5, x11             /* a[2]*b[1].lo */
-	umulh	x4, x5, x10             /* a[2]*b[0].hi */
-	mul	x8, x8, x10             /* a[0]*b[0].lo */
+	umulh	x14, x9, x17            /* a[1]*b[3].hi */
+	umulh	x7, x9, x11             /* a[1]*b[1].hi */
+	mul	x4, x5, x11             /* a[2]*b[1].lo */
+	adc	x14, x14, xzr           /* a[1]*b[3].hi.. */
+	adds	x15, x15, x3            /* a[0]*b[2].lo.. */
+	umulh	x9, x9, x16             /* a[1]*b[2].hi */
+	adcs	x7, x6, x7              /* a[0]*b[3].lo.. */
+	umulh	x6, x5, x10             /* a[2]*b[0].hi */
+	umulh	x3, x5, x17             /* a[2]*b[3].hi */
 	adcs	x9, x12, x9             /* a[0]*b[3].hi.. */
 	umulh	x12, x5, x11            /* a[2]*b[1].hi */
-	umulh	x3, x5, x17             /* a[2]*b[3].hi */
-	adc	x15, x15, xzr           /* a[1]*b[3].hi.. */
-	adds	x14, x14, x1            /* a[0]*b[2].lo.. */
-	adcs	x7, x7, x6              /* a[0]*b[3].lo.. */
-	mul	x6, x5, x16             /* a[2]*b[2].lo */
-	adcs	x9, x9, x6              /* a[0]*b[3].hi.. */
-	mul	x6, x2, x10             /* a[3]*b[0].lo */
-	mul	x1, x5, x17             /* a[2]*b[3].lo */
-	adcs	x15, x15, x1            /* a[1]*b[3].hi.. */
-	umulh	x5, x5, x16             /* a[2]*b[2].hi */
-	umulh	x10, x2, x10            /* a[3]*b[0].hi */
+	adc	x14, x14, xzr           /* a[1]*b[3].hi.. */
+	adds	x15, x15, x1            /* a[0]*b[2].lo.. */
+	adcs	x7, x7, x4              /* a[0]*b[3].lo.. */
+	mul	x4, x2, x16             /* a[3]*b[2].lo */
+	mul	x1, x5, x16             /* a[2]*b[2].lo */
+	adcs	x9, x9, x1              /* a[0]*b[3].hi.. */
+	umulh	x1, x5, x16             /* a[2]*b[2].hi */
+	mul	x5, x5, x17             /* a[2]*b[3].lo */
+	adcs	x14, x14, x5            /* a[1]*b[3].hi.. */
+	mul	x5, x2, x11             /* a[3]*b[1].lo */
 	adc	x3, x3, xzr             /* a[2]*b[3].hi.. */
-	adds	x7, x7, x4              /* a[0]*b[3].lo.. */
-	adcs	x9, x9, x12             /* a[0]*b[3].hi.. */
-	adcs	x12, x15, x5            /* a[1]*b[3].hi.. */
-	mul	x15, x2, x11            /* a[3]*b[1].lo */
-	umulh	x11, x2, x11            /* a[3]*b[1].hi */
-	mul	x5, x2, x16             /* a[3]*b[2].lo */
-	adc	x4, x3, xzr             /* a[2]*b[3].hi.. */
 	adds	x7, x7, x6              /* a[0]*b[3].lo.. */
-	umulh	x6, x2, x17             /* a[3]*b[3].hi */
+	adcs	x9, x9, x12             /* a[0]*b[3].hi.. */
+	adcs	x12, x14, x1            /* a[1]*b[3].hi.. */
+	mul	x14, x2, x10            /* a[3]*b[0].lo */
+	umulh	x6, x2, x10             /* a[3]*b[0].hi */
+	adc	x3, x3, xzr             /* a[2]*b[3].hi.. */
+	adds	x14, x7, x14            /* a[0]*b[3].lo.. */
+	adcs	x9, x9, x5              /* a[0]*b[3].hi.. */
+	adcs	x12, x12, x4            /* a[1]*b[3].hi.. */
+	movz	x5, #38                 /* 0x26 */
+	mul	x4, x2, x17             /* a[3]*b[3].lo */
+	umulh	x11, x2, x11            /* a[3]*b[1].hi */
+	adcs	x7, x3, x4              /* a[2]*b[3].hi.. */
+	umulh	x17, x2, x17            /* a[3]*b[3].hi */
 	umulh	x16, x2, x16            /* a[3]*b[2].hi */
-	adcs	x9, x9, x15             /* a[0]*b[3].hi.. */
-	adcs	x12, x12, x5            /* a[1]*b[3].hi.. */
-	movz	x15, #38                /* 0x26 */
-	mul	x17, x2, x17            /* a[3]*b[3].lo */
-	adcs	x17, x4, x17            /* a[2]*b[3].hi.. */
-	adc	x6, x6, xzr             /* a[3]*b[3].hi.. */
-	adds	x9, x9, x10             /* a[0]*b[3].hi.. */
+	mul	x8, x8, x10             /* a[0]*b[0].lo */
+	adc	x17, x17, xzr           /* a[3]*b[3].hi.. */
+	adds	x9, x9, x6              /* a[0]*b[3].hi.. */
 	adcs	x10, x12, x11           /* a[1]*b[3].hi.. */
-	adcs	x16, x17, x16           /* a[2]*b[3].hi.. */
-	mul	x11, x10, x15           /* 38*a[1]*b[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
-	mul	x12, x9, x15            /* 38*a[0]*b[3].hi...lo */
-	adc	x17, x6, xzr            /* a[3]*b[3].hi..       return fold(a.value * b.value) */
-	adds	x8, x8, x12             /* a[0]*b[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
-	adcs	x12, x13, x11           /* a[0]*b[1].lo.. */
-	mul	x6, x16, x15            /* 38*a[2]*b[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcs	x13, x14, x6            /* a[0]*b[2].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
-	mul	x5, x17, x15            /* 38*a[3]*b[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x11, x17, x15           /* 38*a[3]*b[3].hi...hi */
-	adcs	x14, x7, x5             /* a[0]*b[3].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
-	adc	x11, x11, xzr           /* 38*a[3]*b[3].hi...hi.. */
-	umulh	x10, x10, x15           /* 38*a[1]*b[3].hi...hi return zip(*((38 * word).split(64) for word in high.words(4))) */
-	extr	x11, x11, x14, #63      /* (a[0]*b[3].lo..).high return total.split(255) */
-	umulh	x9, x9, x15             /* 38*a[0]*b[3].hi...hi return zip(*((38 * word).split(64) for word in high.words(4))) */
-	add	x17, x11, x11, lsl #1   /* %v90                 return rest + (19 * q + late) */
-	add	x11, x17, x11, lsl #4   /* %v91 */
-	adds	x8, x8, x11             /* a[0]*b[0].lo.. */
-	adcs	x9, x12, x9             /* a[0]*b[1].lo.. */
-	umulh	x16, x16, x15           /* 38*a[2]*b[3].hi...hi return zip(*((38 * word).split(64) for word in high.words(4))) */
-	and	x15, x14, #0x7fffffffffffffff /* (a[0]*b[3].lo..).low return total.split(255) */
-	adcs	x10, x13, x10           /* a[0]*b[2].lo..       return rest + (19 * q + late) */
-	adc	x11, x15, x16           /* (a[0]*b[3].lo..).low.. */
+	adcs	x11, x7, x16            /* a[2]*b[3].hi.. */
+	add	x12, x9, x9, lsl #1     /* %v75                 return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	add	x12, x12, x9, lsl #4    /* 19*a[0]*b[3].hi...lo */
+	add	x16, x10, x10, lsl #1   /* %v77 */
+	add	x16, x16, x10, lsl #4   /* 19*a[1]*b[3].hi...lo */
+	add	x7, x11, x11, lsl #1    /* %v80 */
+	adc	x17, x17, xzr           /* a[3]*b[3].hi..       return fold(a.value * b.value) */
+	adds	x8, x8, x12, lsl #1     /* a[0]*b[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
+	add	x7, x7, x11, lsl #4     /* 19*a[2]*b[3].hi...lo return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	lsl	x16, x16, #1            /* 19*a[1]*b[3].hi...lo<< */
+	umulh	x12, x17, x5            /* 38*a[3]*b[3].hi...hi */
+	adcs	x13, x13, x16           /* a[0]*b[1].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
+	add	x6, x17, x17, lsl #1    /* %v83                 return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	lsl	x7, x7, #1              /* 19*a[2]*b[3].hi...lo<< */
+	adcs	x15, x15, x7            /* a[0]*b[2].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
+	add	x6, x6, x17, lsl #4     /* 19*a[3]*b[3].hi...lo return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	lsl	x6, x6, #1              /* 19*a[3]*b[3].hi...lo<< */
+	adcs	x14, x14, x6            /* a[0]*b[3].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
+	lsr	x16, x14, #63           /* (a[0]*b[3].lo..).high rest, bit = low.split(255) */
+	adc	x12, x12, xzr           /* 38*a[3]*b[3].hi...hi.. rest, q = divided(low + number([*lows, highs[3]])) */
+	add	x12, x16, x12, lsl #1   /* 38*a[3]*b[3].hi...hi..<<.. return rest, 2 * top + bit */
+	add	x16, x12, x12, lsl #1   /* %v98                 return rest + (19 * q + late) */
+	add	x12, x16, x12, lsl #4   /* %v99 */
+	adds	x8, x8, x12             /* a[0]*b[0].lo.. */
+	umulh	x9, x9, x5              /* 38*a[0]*b[3].hi...hi return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	adcs	x9, x13, x9             /* a[0]*b[1].lo..       return rest + (19 * q + late) */
+	umulh	x10, x10, x5            /* 38*a[1]*b[3].hi...hi return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	adcs	x10, x15, x10           /* a[0]*b[2].lo..       return rest + (19 * q + late) */
+	and	x14, x14, #0x7fffffffffffffff /* (a[0]*b[3].lo..).low rest, bit = low.split(255) */
 	stp	x8, x9, [x0]            /*                      def mul(a: loose, b: loose) -> loose: */
-	stp	x10, x11, [x0, #16]
+	umulh	x11, x11, x5            /* 38*a[2]*b[3].hi...hi return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	adc	x8, x14, x11            /* (a[0]*b[3].lo..).low.. return rest + (19 * q + late) */
+	stp	x10, x8, [x0, #16]      /*                      def mul(a: loose, b: loose) -> loose: */
 	ret
 	.cfi_endproc
 	SIZE(curve25519_4x64_mul)
@@ -288,7 +296,7 @@ SYMBOL(curve25519_4x64_mul_canon):
  * in      a: limbs below 2^64
  * out     out: limbs below 2^64
  * args    out in x0, a in x1
- * changes x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * changes x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   nothing
  * stack   0 bytes
  */
@@ -301,72 +309,80 @@ SYMBOL(curve25519_4x64_sqr):
 	bti	c
 	ldp	x9, x8, [x1]            /* x9=a[0] x8=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	mul	x12, x8, x10            /* a[1]*a[2].lo         return fold(a.value * a.value) */
-	umulh	x15, x9, x10            /* a[0]*a[2].hi */
-	mul	x16, x8, x11            /* a[1]*a[3].lo */
-	adds	x12, x12, x15           /* a[1]*a[2].lo.. */
-	umulh	x6, x9, x8              /* a[0]*a[1].hi */
-	umulh	x13, x8, x10            /* a[1]*a[2].hi */
-	umulh	x17, x8, x11            /* a[1]*a[3].hi */
-	adcs	x13, x13, x16           /* a[1]*a[2].hi.. */
-	umulh	x4, x9, x11             /* a[0]*a[3].hi */
-	mul	x14, x9, x10            /* a[0]*a[2].lo */
-	mul	x5, x9, x11             /* a[0]*a[3].lo */
-	adc	x17, x17, xzr           /* a[1]*a[3].hi.. */
-	adds	x14, x14, x6            /* a[0]*a[2].lo.. */
+	umulh	x12, x9, x9             /* a[0]*a[0].hi         return fold(a.value * a.value) */
 	mul	x7, x9, x8              /* a[0]*a[1].lo */
-	adcs	x12, x12, x5            /* a[1]*a[2].lo.. */
-	umulh	x15, x9, x9             /* a[0]*a[0].hi */
-	movz	x16, #38                /* 0x26 */
-	adcs	x13, x13, x4            /* a[1]*a[2].hi.. */
-	mul	x6, x10, x11            /* a[2]*a[3].lo */
-	adcs	x17, x17, x6            /* a[1]*a[3].hi.. */
-	umulh	x6, x10, x10            /* a[2]*a[2].hi */
-	umulh	x5, x10, x11            /* a[2]*a[3].hi */
-	adc	x5, x5, xzr             /* a[2]*a[3].hi.. */
-	adds	x7, x7, x7              /* a[0]*a[1].lo.. */
-	mul	x4, x8, x8              /* a[1]*a[1].lo */
-	umulh	x8, x8, x8              /* a[1]*a[1].hi */
-	adcs	x14, x14, x14           /* a[0]*a[2].lo.. */
-	adcs	x12, x12, x12           /* a[1]*a[2].lo.. */
-	adcs	x13, x13, x13           /* a[1]*a[2].hi.. */
-	adcs	x17, x17, x17           /* a[1]*a[3].hi.. */
-	mul	x9, x9, x9              /* a[0]*a[0].lo */
-	adcs	x5, x5, x5              /* a[2]*a[3].hi.. */
-	cset	x3, cs                  /* %v33 */
-	adds	x15, x7, x15            /* a[0]*a[1].lo.. */
-	adcs	x14, x14, x4            /* a[0]*a[2].lo.. */
+	umulh	x15, x9, x10            /* a[0]*a[2].hi */
+	mul	x13, x8, x10            /* a[1]*a[2].lo */
+	umulh	x14, x8, x10            /* a[1]*a[2].hi */
+	adds	x13, x13, x15           /* a[1]*a[2].lo.. */
+	umulh	x6, x9, x8              /* a[0]*a[1].hi */
+	mul	x16, x8, x11            /* a[1]*a[3].lo */
+	mul	x15, x9, x10            /* a[0]*a[2].lo */
+	adcs	x14, x14, x16           /* a[1]*a[2].hi.. */
+	mul	x5, x9, x11             /* a[0]*a[3].lo */
+	umulh	x17, x8, x11            /* a[1]*a[3].hi */
+	adc	x17, x17, xzr           /* a[1]*a[3].hi.. */
+	adds	x15, x15, x6            /* a[0]*a[2].lo.. */
+	umulh	x16, x8, x8             /* a[1]*a[1].hi */
+	umulh	x4, x9, x11             /* a[0]*a[3].hi */
+	adcs	x13, x13, x5            /* a[1]*a[2].lo.. */
+	mul	x6, x8, x8              /* a[1]*a[1].lo */
+	mul	x8, x10, x11            /* a[2]*a[3].lo */
+	umulh	x5, x10, x10            /* a[2]*a[2].hi */
+	adcs	x14, x14, x4            /* a[1]*a[2].hi.. */
+	adcs	x8, x17, x8             /* a[1]*a[3].hi.. */
+	umulh	x17, x10, x11           /* a[2]*a[3].hi */
 	mul	x10, x10, x10           /* a[2]*a[2].lo */
-	umulh	x7, x11, x11            /* a[3]*a[3].hi */
-	mul	x11, x11, x11           /* a[3]*a[3].lo */
-	adcs	x8, x12, x8             /* a[1]*a[2].lo.. */
-	adcs	x12, x13, x10           /* a[1]*a[2].hi.. */
-	adcs	x10, x17, x6            /* a[1]*a[3].hi.. */
-	adcs	x11, x5, x11            /* a[2]*a[3].hi.. */
-	mul	x13, x12, x16           /* 38*a[1]*a[2].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
-	adc	x17, x3, x7             /* a[3]*a[3].hi..       return fold(a.value * a.value) */
-	adds	x13, x9, x13            /* a[0]*a[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
-	mul	x9, x10, x16            /* 38*a[1]*a[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcs	x9, x15, x9             /* a[0]*a[1].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
-	mul	x6, x11, x16            /* 38*a[2]*a[3].hi...lo return zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcs	x14, x14, x6            /* a[0]*a[2].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
-	umulh	x15, x17, x16           /* 38*a[3]*a[3].hi...hi return zip(*((38 * word).split(64) for word in high.words(4))) */
-	mul	x5, x17, x16            /* 38*a[3]*a[3].hi...lo */
-	adcs	x8, x8, x5              /* a[1]*a[2].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
-	adc	x15, x15, xzr           /* 38*a[3]*a[3].hi...hi.. */
-	extr	x15, x15, x8, #63       /* (a[1]*a[2].lo..).high return total.split(255) */
-	add	x17, x15, x15, lsl #1   /* %v64                 return rest + (19 * q + late) */
-	add	x15, x17, x15, lsl #4   /* %v65 */
-	adds	x13, x13, x15           /* a[0]*a[0].lo.. */
-	umulh	x12, x12, x16           /* 38*a[1]*a[2].hi...hi return zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcs	x9, x9, x12             /* a[0]*a[1].lo..       return rest + (19 * q + late) */
-	umulh	x10, x10, x16           /* 38*a[1]*a[3].hi...hi return zip(*((38 * word).split(64) for word in high.words(4))) */
-	adcs	x10, x14, x10           /* a[0]*a[2].lo..       return rest + (19 * q + late) */
-	stp	x13, x9, [x0]           /*                      def sqr(a: loose) -> loose: */
-	umulh	x16, x11, x16           /* 38*a[2]*a[3].hi...hi return zip(*((38 * word).split(64) for word in high.words(4))) */
-	and	x15, x8, #0x7fffffffffffffff /* (a[1]*a[2].lo..).low return total.split(255) */
-	adc	x8, x15, x16            /* (a[1]*a[2].lo..).low.. return rest + (19 * q + late) */
-	stp	x10, x8, [x0, #16]      /*                      def sqr(a: loose) -> loose: */
+	adc	x17, x17, xzr           /* a[2]*a[3].hi.. */
+	adds	x7, x7, x7              /* a[0]*a[1].lo.. */
+	adcs	x15, x15, x15           /* a[0]*a[2].lo.. */
+	adcs	x13, x13, x13           /* a[1]*a[2].lo.. */
+	movz	x4, #38                 /* 0x26 */
+	mul	x3, x11, x11            /* a[3]*a[3].lo */
+	adcs	x14, x14, x14           /* a[1]*a[2].hi.. */
+	adcs	x8, x8, x8              /* a[1]*a[3].hi.. */
+	adcs	x17, x17, x17           /* a[2]*a[3].hi.. */
+	cset	x2, cs                  /* %v33 */
+	adds	x12, x7, x12            /* a[0]*a[1].lo.. */
+	adcs	x15, x15, x6            /* a[0]*a[2].lo.. */
+	adcs	x13, x13, x16           /* a[1]*a[2].lo.. */
+	adcs	x10, x14, x10           /* a[1]*a[2].hi.. */
+	umulh	x11, x11, x11           /* a[3]*a[3].hi */
+	adcs	x8, x8, x5              /* a[1]*a[3].hi.. */
+	add	x14, x10, x10, lsl #1   /* %v49                 return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	add	x16, x8, x8, lsl #1     /* %v51 */
+	mul	x7, x9, x9              /* a[0]*a[0].lo         return fold(a.value * a.value) */
+	add	x9, x14, x10, lsl #4    /* 19*a[1]*a[2].hi...lo return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	adcs	x14, x17, x3            /* a[2]*a[3].hi..       return fold(a.value * a.value) */
+	add	x16, x16, x8, lsl #4    /* 19*a[1]*a[3].hi...lo return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	lsl	x16, x16, #1            /* 19*a[1]*a[3].hi...lo<< */
+	add	x17, x14, x14, lsl #1   /* %v54 */
+	adc	x11, x2, x11            /* a[3]*a[3].hi..       return fold(a.value * a.value) */
+	adds	x9, x7, x9, lsl #1      /* a[0]*a[0].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
+	adcs	x12, x12, x16           /* a[0]*a[1].lo.. */
+	add	x6, x11, x11, lsl #1    /* %v57                 return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	add	x17, x17, x14, lsl #4   /* 19*a[2]*a[3].hi...lo */
+	lsl	x17, x17, #1            /* 19*a[2]*a[3].hi...lo<< */
+	umulh	x16, x11, x4            /* 38*a[3]*a[3].hi...hi */
+	adcs	x15, x15, x17           /* a[0]*a[2].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
+	add	x6, x6, x11, lsl #4     /* 19*a[3]*a[3].hi...lo return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	lsl	x6, x6, #1              /* 19*a[3]*a[3].hi...lo<< */
+	adcs	x11, x13, x6            /* a[1]*a[2].lo..       rest, q = divided(low + number([*lows, highs[3]])) */
+	adc	x13, x16, xzr           /* 38*a[3]*a[3].hi...hi.. */
+	lsr	x16, x11, #63           /* (a[1]*a[2].lo..).high rest, bit = low.split(255) */
+	add	x13, x16, x13, lsl #1   /* 38*a[3]*a[3].hi...hi..<<.. return rest, 2 * top + bit */
+	umulh	x10, x10, x4            /* 38*a[1]*a[2].hi...hi return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	and	x11, x11, #0x7fffffffffffffff /* (a[1]*a[2].lo..).low rest, bit = low.split(255) */
+	add	x16, x13, x13, lsl #1   /* %v72                 return rest + (19 * q + late) */
+	add	x13, x16, x13, lsl #4   /* %v73 */
+	adds	x9, x9, x13             /* a[0]*a[0].lo.. */
+	umulh	x8, x8, x4              /* 38*a[1]*a[3].hi...hi return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	adcs	x10, x12, x10           /* a[0]*a[1].lo..       return rest + (19 * q + late) */
+	adcs	x8, x15, x8             /* a[0]*a[2].lo.. */
+	umulh	x15, x14, x4            /* 38*a[2]*a[3].hi...hi return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	stp	x9, x10, [x0]           /*                      def sqr(a: loose) -> loose: */
+	adc	x9, x11, x15            /* (a[1]*a[2].lo..).low.. return rest + (19 * q + late) */
+	stp	x8, x9, [x0, #16]       /*                      def sqr(a: loose) -> loose: */
 	ret
 	.cfi_endproc
 	SIZE(curve25519_4x64_sqr)
@@ -497,72 +513,80 @@ SYMBOL(curve25519_4x64_square_n):
 LOCAL(square_n_loop3):
 	mul	x13, x9, x10            /* s1*s2.lo             return fold(a.value * a.value) */
 	umulh	x16, x8, x10            /* s0*s2.hi */
+	umulh	x14, x9, x10            /* s1*s2.hi */
 	adds	x13, x13, x16           /* s1*s2.lo.. */
 	mul	x15, x8, x10            /* s0*s2.lo */
-	umulh	x14, x9, x10            /* s1*s2.hi */
-	umulh	x7, x9, x11             /* s1*s3.hi */
-	mul	x6, x8, x9              /* s0*s1.lo */
 	mul	x17, x9, x11            /* s1*s3.lo */
-	umulh	x16, x8, x8             /* s0*s0.hi */
 	adcs	x14, x14, x17           /* s1*s2.hi.. */
+	umulh	x7, x9, x11             /* s1*s3.hi */
 	umulh	x5, x8, x9              /* s0*s1.hi */
-	mul	x17, x9, x9             /* s1*s1.lo */
 	umulh	x3, x8, x11             /* s0*s3.hi */
 	adc	x7, x7, xzr             /* s1*s3.hi.. */
 	adds	x15, x15, x5            /* s0*s2.lo.. */
 	mul	x4, x8, x11             /* s0*s3.lo */
-	umulh	x9, x9, x9              /* s1*s1.hi */
 	adcs	x13, x13, x4            /* s1*s2.lo.. */
+	umulh	x16, x8, x8             /* s0*s0.hi */
+	umulh	x17, x10, x11           /* s2*s3.hi */
 	adcs	x14, x14, x3            /* s1*s2.hi.. */
+	mul	x6, x8, x9              /* s0*s1.lo */
 	mul	x5, x10, x11            /* s2*s3.lo */
 	adcs	x7, x7, x5              /* s1*s3.hi.. */
-	mul	x4, x10, x10            /* s2*s2.lo */
-	umulh	x5, x10, x11            /* s2*s3.hi */
-	adc	x5, x5, xzr             /* s2*s3.hi.. */
+	adc	x17, x17, xzr           /* s2*s3.hi.. */
 	adds	x6, x6, x6              /* s0*s1.lo.. */
 	adcs	x15, x15, x15           /* s0*s2.lo.. */
 	adcs	x13, x13, x13           /* s1*s2.lo.. */
-	umulh	x10, x10, x10           /* s2*s2.hi */
-	mul	x1, x11, x11            /* s3*s3.lo */
+	mul	x5, x9, x9              /* s1*s1.lo */
 	adcs	x14, x14, x14           /* s1*s2.hi.. */
+	umulh	x9, x9, x9              /* s1*s1.hi */
+	mul	x4, x10, x10            /* s2*s2.lo */
 	adcs	x7, x7, x7              /* s1*s3.hi.. */
-	umulh	x11, x11, x11           /* s3*s3.hi */
-	adcs	x5, x5, x5              /* s2*s3.hi.. */
+	adcs	x17, x17, x17           /* s2*s3.hi.. */
+	umulh	x10, x10, x10           /* s2*s2.hi */
 	cset	x3, cs                  /* %v38 */
 	adds	x16, x6, x16            /* s0*s1.lo.. */
-	adcs	x15, x15, x17           /* s0*s2.lo.. */
-	adcs	x9, x13, x9             /* s1*s2.lo.. */
+	adcs	x15, x15, x5            /* s0*s2.lo.. */
+	mul	x1, x11, x11            /* s3*s3.lo */
 	mul	x6, x8, x8              /* s0*s0.lo */
+	adcs	x9, x13, x9             /* s1*s2.lo.. */
 	adcs	x13, x14, x4            /* s1*s2.hi.. */
 	adcs	x10, x7, x10            /* s1*s3.hi.. */
-	adcs	x8, x5, x1              /* s2*s3.hi.. */
-	mul	x14, x13, x12           /* 38*s1*s2.hi...lo     return zip(*((38 * word).split(64) for word in high.words(4))) */
-	mul	x17, x10, x12           /* 38*s1*s3.hi...lo */
-	mul	x7, x8, x12             /* 38*s2*s3.hi...lo */
+	umulh	x11, x11, x11           /* s3*s3.hi */
+	add	x8, x10, x10, lsl #1    /* %v56                 return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	adcs	x14, x17, x1            /* s2*s3.hi..           return fold(a.value * a.value) */
+	add	x17, x13, x13, lsl #1   /* %v54                 return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	add	x17, x17, x13, lsl #4   /* 19*s1*s2.hi...lo */
+	add	x8, x8, x10, lsl #4     /* 19*s1*s3.hi...lo */
 	adc	x11, x3, x11            /* s3*s3.hi..           return fold(a.value * a.value) */
-	adds	x14, x6, x14            /* s0*s0.lo..           rest, q = divided(low + number([*lows, highs[3]])) */
-	adcs	x17, x16, x17           /* s0*s1.lo.. */
-	mul	x5, x11, x12            /* 38*s3*s3.hi...lo     return zip(*((38 * word).split(64) for word in high.words(4))) */
+	adds	x17, x6, x17, lsl #1    /* s0*s0.lo..           rest, q = divided(low + number([*lows, highs[3]])) */
+	lsl	x8, x8, #1              /* 19*s1*s3.hi...lo<<   return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	add	x7, x14, x14, lsl #1    /* %v59 */
+	add	x7, x7, x14, lsl #4     /* 19*s2*s3.hi...lo */
+	lsl	x7, x7, #1              /* 19*s2*s3.hi...lo<< */
+	adcs	x16, x16, x8            /* s0*s1.lo..           rest, q = divided(low + number([*lows, highs[3]])) */
+	umulh	x8, x11, x12            /* 38*s3*s3.hi...hi     return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
 	adcs	x15, x15, x7            /* s0*s2.lo..           rest, q = divided(low + number([*lows, highs[3]])) */
-	adcs	x9, x9, x5              /* s1*s2.lo.. */
-	umulh	x11, x11, x12           /* 38*s3*s3.hi...hi     return zip(*((38 * word).split(64) for word in high.words(4))) */
-	adc	x11, x11, xzr           /* 38*s3*s3.hi...hi..   rest, q = divided(low + number([*lows, highs[3]])) */
-	and	x16, x9, #0x7fffffffffffffff /* (s1*s2.lo..).low     return total.split(255) */
-	umulh	x13, x13, x12           /* 38*s1*s2.hi...hi     return zip(*((38 * word).split(64) for word in high.words(4))) */
-	extr	x9, x11, x9, #63        /* (s1*s2.lo..).high    return total.split(255) */
-	umulh	x10, x10, x12           /* 38*s1*s3.hi...hi     return zip(*((38 * word).split(64) for word in high.words(4))) */
-	umulh	x11, x8, x12            /* 38*s2*s3.hi...hi */
-	add	x8, x9, x9, lsl #1      /* %v69                 return rest + (19 * q + late) */
+	add	x5, x11, x11, lsl #1    /* %v62                 return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	add	x5, x5, x11, lsl #4     /* 19*s3*s3.hi...lo */
+	lsl	x5, x5, #1              /* 19*s3*s3.hi...lo<< */
+	adcs	x11, x9, x5             /* s1*s2.lo..           rest, q = divided(low + number([*lows, highs[3]])) */
+	lsr	x9, x11, #63            /* %v75                 return total.split(255) */
+	adc	x8, x8, xzr             /* 38*s3*s3.hi...hi..   rest, q = divided(low + number([*lows, highs[3]])) */
+	orr	x8, x9, x8, lsl #1      /* (s1*s2.lo..).high    return total.split(255) */
+	add	x9, x8, x8, lsl #1      /* %v77                 return rest + (19 * q + late) */
+	add	x8, x9, x8, lsl #4      /* %v78 */
+	adds	x8, x17, x8             /* s0*s0.lo.. */
+	umulh	x13, x13, x12           /* 38*s1*s2.hi...hi     return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+	adcs	x9, x16, x13            /* s0*s1.lo..           return rest + (19 * q + late) */
+	umulh	x10, x10, x12           /* 38*s1*s3.hi...hi     return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
 	sub	x2, x2, #1              /* n */
-	add	x8, x8, x9, lsl #4      /* %v70 */
-	adds	x8, x14, x8             /* s0*s0.lo.. */
-	adcs	x9, x17, x13            /* s0*s1.lo.. */
-	adcs	x10, x15, x10           /* s0*s2.lo.. */
-	adc	x11, x16, x11           /* (s1*s2.lo..).low.. */
+	umulh	x16, x14, x12           /* 38*s2*s3.hi...hi */
+	and	x7, x11, #0x7fffffffffffffff /* (s1*s2.lo..).low     return total.split(255) */
+	adcs	x10, x15, x10           /* s0*s2.lo..           return rest + (19 * q + late) */
+	adc	x11, x7, x16            /* (s1*s2.lo..).low.. */
 	cbnz	x2, LOCAL(square_n_loop3)
 LOCAL(square_n_join2):
-	stp	x8, x9, [x0]            /*                      return repeat(n, sqr, a) */
-	stp	x10, x11, [x0, #16]
+	stp	x10, x11, [x0, #16]     /*                      return repeat(n, sqr, a) */
+	stp	x8, x9, [x0]
 	ret
 	.cfi_endproc
 	SIZE(curve25519_4x64_square_n)

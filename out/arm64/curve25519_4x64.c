@@ -208,28 +208,39 @@ void curve25519_4x64_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[
     uint64_t c24;
     const uint64_t a2b3hi4 = add_carry(a2b3hi3, (uint64_t)(t15 >> 64), c23, &c24);
     const uint64_t a3b3hi2 = a3b3hi + 0 + c24;
-    /* return zip(*((38 * word).split(64) for word in high.words(4))) */
+    /* return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+    const uint64_t w1 = a0b3hi7 * 19;
+    const uint64_t w2 = w1 << 1;
+    const uint64_t w3 = a1b3hi6 * 19;
+    const uint64_t w4 = w3 << 1;
+    const uint64_t w5 = a2b3hi4 * 19;
+    const uint64_t w6 = w5 << 1;
+    const uint64_t w7 = a3b3hi2 * 19;
+    const uint64_t w8 = w7 << 1;
     const u128 t17 = (u128)a0b3hi7 * 38;
     const u128 t18 = (u128)a1b3hi6 * 38;
     const u128 t19 = (u128)a2b3hi4 * 38;
     const u128 t20 = (u128)a3b3hi2 * 38;
     /* rest, q = divided(low + number([*lows, highs[3]])) */
     uint64_t c25;
-    const uint64_t a0b0lo = add_carry((uint64_t)t1, (uint64_t)t17, 0, &c25);
+    const uint64_t a0b0lo = add_carry((uint64_t)t1, w2, 0, &c25);
     uint64_t c26;
-    const uint64_t a0b1lo3 = add_carry(a0b1lo2, (uint64_t)t18, c25, &c26);
+    const uint64_t a0b1lo3 = add_carry(a0b1lo2, w4, c25, &c26);
     uint64_t c27;
-    const uint64_t a0b2lo5 = add_carry(a0b2lo4, (uint64_t)t19, c26, &c27);
+    const uint64_t a0b2lo5 = add_carry(a0b2lo4, w6, c26, &c27);
     uint64_t c28;
-    const uint64_t a0b3lo7 = add_carry(a0b3lo6, (uint64_t)t20, c27, &c28);
-    const uint64_t w1 = (uint64_t)(t20 >> 64) + 0 + c28;
-    /* return total.split(255) */
+    const uint64_t a0b3lo7 = add_carry(a0b3lo6, w8, c27, &c28);
+    const uint64_t w9 = (uint64_t)(t20 >> 64) + 0 + c28;
+    /* rest, bit = low.split(255) */
     const uint64_t a0b3lolow = a0b3lo7 & UINT64_C(0x7fffffffffffffff);
-    const uint64_t a0b3lohigh = (w1 << 1) | (a0b3lo7 >> 63);
+    const uint64_t a0b3lohigh = a0b3lo7 >> 63;
+    /* return rest, 2 * top + bit */
+    const uint64_t w10 = w9 << 1;
+    const uint64_t w11 = w10 + a0b3lohigh;
     /* return rest + (19 * q + late) */
-    const uint64_t w2 = a0b3lohigh * 19;
+    const uint64_t w12 = w11 * 19;
     uint64_t c29;
-    const uint64_t a0b0lo2 = add_carry(a0b0lo, w2, 0, &c29);
+    const uint64_t a0b0lo2 = add_carry(a0b0lo, w12, 0, &c29);
     uint64_t c30;
     const uint64_t a0b1lo4 = add_carry(a0b1lo3, (uint64_t)(t17 >> 64), c29, &c30);
     uint64_t c31;
@@ -433,28 +444,39 @@ void curve25519_4x64_sqr(uint64_t out[4], const uint64_t a[4])
     uint64_t c18;
     const uint64_t a2a3hi3 = add_carry(a2a3hi2, (uint64_t)t10, c17, &c18);
     const uint64_t a3a3hi = c12 + (uint64_t)(t10 >> 64) + c18;
-    /* return zip(*((38 * word).split(64) for word in high.words(4))) */
+    /* return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+    const uint64_t w1 = a1a2hi4 * 19;
+    const uint64_t w2 = w1 << 1;
+    const uint64_t w3 = a1a3hi4 * 19;
+    const uint64_t w4 = w3 << 1;
+    const uint64_t w5 = a2a3hi3 * 19;
+    const uint64_t w6 = w5 << 1;
+    const uint64_t w7 = a3a3hi * 19;
+    const uint64_t w8 = w7 << 1;
     const u128 t11 = (u128)a1a2hi4 * 38;
     const u128 t12 = (u128)a1a3hi4 * 38;
     const u128 t13 = (u128)a2a3hi3 * 38;
     const u128 t14 = (u128)a3a3hi * 38;
     /* rest, q = divided(low + number([*lows, highs[3]])) */
     uint64_t c19;
-    const uint64_t a0a0lo = add_carry((uint64_t)t7, (uint64_t)t11, 0, &c19);
+    const uint64_t a0a0lo = add_carry((uint64_t)t7, w2, 0, &c19);
     uint64_t c20;
-    const uint64_t a0a1lo4 = add_carry(a0a1lo3, (uint64_t)t12, c19, &c20);
+    const uint64_t a0a1lo4 = add_carry(a0a1lo3, w4, c19, &c20);
     uint64_t c21;
-    const uint64_t a0a2lo4 = add_carry(a0a2lo3, (uint64_t)t13, c20, &c21);
+    const uint64_t a0a2lo4 = add_carry(a0a2lo3, w6, c20, &c21);
     uint64_t c22;
-    const uint64_t a1a2lo5 = add_carry(a1a2lo4, (uint64_t)t14, c21, &c22);
-    const uint64_t w1 = (uint64_t)(t14 >> 64) + 0 + c22;
-    /* return total.split(255) */
+    const uint64_t a1a2lo5 = add_carry(a1a2lo4, w8, c21, &c22);
+    const uint64_t w9 = (uint64_t)(t14 >> 64) + 0 + c22;
+    /* rest, bit = low.split(255) */
     const uint64_t a1a2lolow = a1a2lo5 & UINT64_C(0x7fffffffffffffff);
-    const uint64_t a1a2lohigh = (w1 << 1) | (a1a2lo5 >> 63);
+    const uint64_t a1a2lohigh = a1a2lo5 >> 63;
+    /* return rest, 2 * top + bit */
+    const uint64_t w10 = w9 << 1;
+    const uint64_t w11 = w10 + a1a2lohigh;
     /* return rest + (19 * q + late) */
-    const uint64_t w2 = a1a2lohigh * 19;
+    const uint64_t w12 = w11 * 19;
     uint64_t c23;
-    const uint64_t a0a0lo2 = add_carry(a0a0lo, w2, 0, &c23);
+    const uint64_t a0a0lo2 = add_carry(a0a0lo, w12, 0, &c23);
     uint64_t c24;
     const uint64_t a0a1lo5 = add_carry(a0a1lo4, (uint64_t)(t11 >> 64), c23, &c24);
     uint64_t c25;
@@ -645,28 +667,36 @@ void curve25519_4x64_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             uint64_t c18;
             const uint64_t s2s3hi3 = add_carry(s2s3hi2, (uint64_t)t10, c17, &c18);
             const uint64_t s3s3hi = c12 + (uint64_t)(t10 >> 64) + c18;
-            /* return zip(*((38 * word).split(64) for word in high.words(4))) */
+            /* return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+            const uint64_t w1 = s1s2hi4 * 19;
+            const uint64_t w2 = w1 << 1;
+            const uint64_t w3 = s1s3hi4 * 19;
+            const uint64_t w4 = w3 << 1;
+            const uint64_t w5 = s2s3hi3 * 19;
+            const uint64_t w6 = w5 << 1;
+            const uint64_t w7 = s3s3hi * 19;
+            const uint64_t w8 = w7 << 1;
             const u128 t11 = (u128)s1s2hi4 * 38;
             const u128 t12 = (u128)s1s3hi4 * 38;
             const u128 t13 = (u128)s2s3hi3 * 38;
             const u128 t14 = (u128)s3s3hi * 38;
             /* rest, q = divided(low + number([*lows, highs[3]])) */
             uint64_t c19;
-            const uint64_t s0s0lo = add_carry((uint64_t)t7, (uint64_t)t11, 0, &c19);
+            const uint64_t s0s0lo = add_carry((uint64_t)t7, w2, 0, &c19);
             uint64_t c20;
-            const uint64_t s0s1lo4 = add_carry(s0s1lo3, (uint64_t)t12, c19, &c20);
+            const uint64_t s0s1lo4 = add_carry(s0s1lo3, w4, c19, &c20);
             uint64_t c21;
-            const uint64_t s0s2lo4 = add_carry(s0s2lo3, (uint64_t)t13, c20, &c21);
+            const uint64_t s0s2lo4 = add_carry(s0s2lo3, w6, c20, &c21);
             uint64_t c22;
-            const uint64_t s1s2lo5 = add_carry(s1s2lo4, (uint64_t)t14, c21, &c22);
-            const uint64_t w1 = (uint64_t)(t14 >> 64) + 0 + c22;
+            const uint64_t s1s2lo5 = add_carry(s1s2lo4, w8, c21, &c22);
+            const uint64_t w9 = (uint64_t)(t14 >> 64) + 0 + c22;
             /* return total.split(255) */
             const uint64_t s1s2lolow = s1s2lo5 & UINT64_C(0x7fffffffffffffff);
-            const uint64_t s1s2lohigh = (w1 << 1) | (s1s2lo5 >> 63);
+            const uint64_t s1s2lohigh = (w9 << 1) | (s1s2lo5 >> 63);
             /* return rest + (19 * q + late) */
-            const uint64_t w2 = s1s2lohigh * 19;
+            const uint64_t w10 = s1s2lohigh * 19;
             uint64_t c23;
-            const uint64_t s0s0lo2 = add_carry(s0s0lo, w2, 0, &c23);
+            const uint64_t s0s0lo2 = add_carry(s0s0lo, w10, 0, &c23);
             uint64_t c24;
             const uint64_t s0s1lo5 = add_carry(s0s1lo4, (uint64_t)(t11 >> 64), c23, &c24);
             uint64_t c25;
@@ -1684,32 +1714,43 @@ void curve25519_4x64_mul(uint64_t out[4], const uint64_t a[4], const uint64_t b[
     uint64_t c24;
     const uint64_t a2b3hi4 = add_carry(a2b3hi3, h15, c23, &c24);
     const uint64_t a3b3hi2 = a3b3hi + 0 + c24;
-    /* return zip(*((38 * word).split(64) for word in high.words(4))) */
+    /* return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+    const uint64_t w1 = a0b3hi7 * 19;
+    const uint64_t w2 = w1 << 1;
+    const uint64_t w3 = a1b3hi6 * 19;
+    const uint64_t w4 = w3 << 1;
+    const uint64_t w5 = a2b3hi4 * 19;
+    const uint64_t w6 = w5 << 1;
+    const uint64_t w7 = a3b3hi2 * 19;
+    const uint64_t w8 = w7 << 1;
     uint64_t h17;
-    const uint64_t w1 = multiply(a0b3hi7, 38, &h17);
+    (void)multiply(a0b3hi7, 38, &h17);
     uint64_t h18;
-    const uint64_t w2 = multiply(a1b3hi6, 38, &h18);
+    (void)multiply(a1b3hi6, 38, &h18);
     uint64_t h19;
-    const uint64_t w3 = multiply(a2b3hi4, 38, &h19);
+    (void)multiply(a2b3hi4, 38, &h19);
     uint64_t h20;
-    const uint64_t w4 = multiply(a3b3hi2, 38, &h20);
+    (void)multiply(a3b3hi2, 38, &h20);
     /* rest, q = divided(low + number([*lows, highs[3]])) */
     uint64_t c25;
-    const uint64_t a0b0lo2 = add_carry(a0b0lo, w1, 0, &c25);
+    const uint64_t a0b0lo2 = add_carry(a0b0lo, w2, 0, &c25);
     uint64_t c26;
-    const uint64_t a0b1lo4 = add_carry(a0b1lo3, w2, c25, &c26);
+    const uint64_t a0b1lo4 = add_carry(a0b1lo3, w4, c25, &c26);
     uint64_t c27;
-    const uint64_t a0b2lo6 = add_carry(a0b2lo5, w3, c26, &c27);
+    const uint64_t a0b2lo6 = add_carry(a0b2lo5, w6, c26, &c27);
     uint64_t c28;
-    const uint64_t a0b3lo8 = add_carry(a0b3lo7, w4, c27, &c28);
-    const uint64_t w5 = h20 + 0 + c28;
-    /* return total.split(255) */
+    const uint64_t a0b3lo8 = add_carry(a0b3lo7, w8, c27, &c28);
+    const uint64_t w9 = h20 + 0 + c28;
+    /* rest, bit = low.split(255) */
     const uint64_t a0b3lolow = a0b3lo8 & UINT64_C(0x7fffffffffffffff);
-    const uint64_t a0b3lohigh = (w5 << 1) | (a0b3lo8 >> 63);
+    const uint64_t a0b3lohigh = a0b3lo8 >> 63;
+    /* return rest, 2 * top + bit */
+    const uint64_t w10 = w9 << 1;
+    const uint64_t w11 = w10 + a0b3lohigh;
     /* return rest + (19 * q + late) */
-    const uint64_t w6 = a0b3lohigh * 19;
+    const uint64_t w12 = w11 * 19;
     uint64_t c29;
-    const uint64_t a0b0lo3 = add_carry(a0b0lo2, w6, 0, &c29);
+    const uint64_t a0b0lo3 = add_carry(a0b0lo2, w12, 0, &c29);
     uint64_t c30;
     const uint64_t a0b1lo5 = add_carry(a0b1lo4, h17, c29, &c30);
     uint64_t c31;
@@ -1942,32 +1983,43 @@ void curve25519_4x64_sqr(uint64_t out[4], const uint64_t a[4])
     uint64_t c18;
     const uint64_t a2a3hi3 = add_carry(a2a3hi2, a3a3lo, c17, &c18);
     const uint64_t a3a3hi = c12 + h10 + c18;
-    /* return zip(*((38 * word).split(64) for word in high.words(4))) */
+    /* return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+    const uint64_t w1 = a1a2hi4 * 19;
+    const uint64_t w2 = w1 << 1;
+    const uint64_t w3 = a1a3hi4 * 19;
+    const uint64_t w4 = w3 << 1;
+    const uint64_t w5 = a2a3hi3 * 19;
+    const uint64_t w6 = w5 << 1;
+    const uint64_t w7 = a3a3hi * 19;
+    const uint64_t w8 = w7 << 1;
     uint64_t h11;
-    const uint64_t w1 = multiply(a1a2hi4, 38, &h11);
+    (void)multiply(a1a2hi4, 38, &h11);
     uint64_t h12;
-    const uint64_t w2 = multiply(a1a3hi4, 38, &h12);
+    (void)multiply(a1a3hi4, 38, &h12);
     uint64_t h13;
-    const uint64_t w3 = multiply(a2a3hi3, 38, &h13);
+    (void)multiply(a2a3hi3, 38, &h13);
     uint64_t h14;
-    const uint64_t w4 = multiply(a3a3hi, 38, &h14);
+    (void)multiply(a3a3hi, 38, &h14);
     /* rest, q = divided(low + number([*lows, highs[3]])) */
     uint64_t c19;
-    const uint64_t a0a0lo2 = add_carry(a0a0lo, w1, 0, &c19);
+    const uint64_t a0a0lo2 = add_carry(a0a0lo, w2, 0, &c19);
     uint64_t c20;
-    const uint64_t a0a1lo4 = add_carry(a0a1lo3, w2, c19, &c20);
+    const uint64_t a0a1lo4 = add_carry(a0a1lo3, w4, c19, &c20);
     uint64_t c21;
-    const uint64_t a0a2lo5 = add_carry(a0a2lo4, w3, c20, &c21);
+    const uint64_t a0a2lo5 = add_carry(a0a2lo4, w6, c20, &c21);
     uint64_t c22;
-    const uint64_t a1a2lo6 = add_carry(a1a2lo5, w4, c21, &c22);
-    const uint64_t w5 = h14 + 0 + c22;
-    /* return total.split(255) */
+    const uint64_t a1a2lo6 = add_carry(a1a2lo5, w8, c21, &c22);
+    const uint64_t w9 = h14 + 0 + c22;
+    /* rest, bit = low.split(255) */
     const uint64_t a1a2lolow = a1a2lo6 & UINT64_C(0x7fffffffffffffff);
-    const uint64_t a1a2lohigh = (w5 << 1) | (a1a2lo6 >> 63);
+    const uint64_t a1a2lohigh = a1a2lo6 >> 63;
+    /* return rest, 2 * top + bit */
+    const uint64_t w10 = w9 << 1;
+    const uint64_t w11 = w10 + a1a2lohigh;
     /* return rest + (19 * q + late) */
-    const uint64_t w6 = a1a2lohigh * 19;
+    const uint64_t w12 = w11 * 19;
     uint64_t c23;
-    const uint64_t a0a0lo3 = add_carry(a0a0lo2, w6, 0, &c23);
+    const uint64_t a0a0lo3 = add_carry(a0a0lo2, w12, 0, &c23);
     uint64_t c24;
     const uint64_t a0a1lo5 = add_carry(a0a1lo4, h11, c23, &c24);
     uint64_t c25;
@@ -2180,32 +2232,40 @@ void curve25519_4x64_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             uint64_t c18;
             const uint64_t s2s3hi3 = add_carry(s2s3hi2, s3s3lo, c17, &c18);
             const uint64_t s3s3hi = c12 + h10 + c18;
-            /* return zip(*((38 * word).split(64) for word in high.words(4))) */
+            /* return [(2 * (19 * word)).split(64)[0] for word in words], [(38 * word).split(64)[1] for word in words] */
+            const uint64_t w1 = s1s2hi4 * 19;
+            const uint64_t w2 = w1 << 1;
+            const uint64_t w3 = s1s3hi4 * 19;
+            const uint64_t w4 = w3 << 1;
+            const uint64_t w5 = s2s3hi3 * 19;
+            const uint64_t w6 = w5 << 1;
+            const uint64_t w7 = s3s3hi * 19;
+            const uint64_t w8 = w7 << 1;
             uint64_t h11;
-            const uint64_t w1 = multiply(s1s2hi4, 38, &h11);
+            (void)multiply(s1s2hi4, 38, &h11);
             uint64_t h12;
-            const uint64_t w2 = multiply(s1s3hi4, 38, &h12);
+            (void)multiply(s1s3hi4, 38, &h12);
             uint64_t h13;
-            const uint64_t w3 = multiply(s2s3hi3, 38, &h13);
+            (void)multiply(s2s3hi3, 38, &h13);
             uint64_t h14;
-            const uint64_t w4 = multiply(s3s3hi, 38, &h14);
+            (void)multiply(s3s3hi, 38, &h14);
             /* rest, q = divided(low + number([*lows, highs[3]])) */
             uint64_t c19;
-            const uint64_t s0s0lo2 = add_carry(s0s0lo, w1, 0, &c19);
+            const uint64_t s0s0lo2 = add_carry(s0s0lo, w2, 0, &c19);
             uint64_t c20;
-            const uint64_t s0s1lo4 = add_carry(s0s1lo3, w2, c19, &c20);
+            const uint64_t s0s1lo4 = add_carry(s0s1lo3, w4, c19, &c20);
             uint64_t c21;
-            const uint64_t s0s2lo5 = add_carry(s0s2lo4, w3, c20, &c21);
+            const uint64_t s0s2lo5 = add_carry(s0s2lo4, w6, c20, &c21);
             uint64_t c22;
-            const uint64_t s1s2lo6 = add_carry(s1s2lo5, w4, c21, &c22);
-            const uint64_t w5 = h14 + 0 + c22;
+            const uint64_t s1s2lo6 = add_carry(s1s2lo5, w8, c21, &c22);
+            const uint64_t w9 = h14 + 0 + c22;
             /* return total.split(255) */
             const uint64_t s1s2lolow = s1s2lo6 & UINT64_C(0x7fffffffffffffff);
-            const uint64_t s1s2lohigh = (w5 << 1) | (s1s2lo6 >> 63);
+            const uint64_t s1s2lohigh = (w9 << 1) | (s1s2lo6 >> 63);
             /* return rest + (19 * q + late) */
-            const uint64_t w6 = s1s2lohigh * 19;
+            const uint64_t w10 = s1s2lohigh * 19;
             uint64_t c23;
-            const uint64_t s0s0lo3 = add_carry(s0s0lo2, w6, 0, &c23);
+            const uint64_t s0s0lo3 = add_carry(s0s0lo2, w10, 0, &c23);
             uint64_t c24;
             const uint64_t s0s1lo5 = add_carry(s0s1lo4, h11, c23, &c24);
             uint64_t c25;

@@ -96,8 +96,8 @@ SYMBOL(curve25519_5x51_carry):
  * out     out: limbs below 2^52
  * args    out in x0, a in x1, b in x2
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23
- * stack   48 bytes
+ * saves   x19 x20 x21 x22 x23 x24 x25
+ * stack   64 bytes
  */
 	.globl	SYMBOL(curve25519_5x51_mul)
 	HIDDEN(curve25519_5x51_mul)
@@ -106,155 +106,142 @@ SYMBOL(curve25519_5x51_carry):
 SYMBOL(curve25519_5x51_mul):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-48]!   /* save */
-	.cfi_def_cfa_offset 48
-	.cfi_offset x19, -48
-	.cfi_offset x20, -40
+	stp	x19, x20, [sp, #-64]!   /* save */
+	.cfi_def_cfa_offset 64
+	.cfi_offset x19, -64
+	.cfi_offset x20, -56
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -32
-	.cfi_offset x22, -24
-	str	x23, [sp, #32]          /* save */
-	.cfi_offset x23, -16
-	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
-	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
+	.cfi_offset x21, -48
+	.cfi_offset x22, -40
+	stp	x23, x24, [sp, #32]     /* save */
+	.cfi_offset x23, -32
+	.cfi_offset x24, -24
+	str	x25, [sp, #48]          /* save */
+	.cfi_offset x25, -16
 	ldr	x3, [x2, #32]           /* b[4] */
-	umulh	x13, x8, x10            /* a0b0.hi              columns[k] += (m * x) * (n * y) */
-	mul	x2, x9, x10             /* a1b0.lo */
-	mul	x14, x8, x11            /* a0b1.lo */
-	umulh	x15, x8, x11            /* a0b1.hi */
-	adds	x14, x14, x2            /* a0b1.lo.. */
-	mul	x21, x9, x11            /* a1b1.lo */
-	umulh	x20, x9, x10            /* a1b0.hi */
-	umulh	x6, x8, x16             /* a0b2.hi */
-	mul	x5, x8, x17             /* a0b3.lo */
-	umulh	x22, x9, x11            /* a1b1.hi */
-	add	x2, x9, x9, lsl #1      /* %v40 */
-	umulh	x12, x8, x3             /* a0b4.hi */
-	mul	x19, x8, x3             /* a0b4.lo */
-	adc	x15, x15, x20           /* a0b1.hi.. */
-	mul	x7, x8, x16             /* a0b2.lo */
-	mul	x4, x8, x10             /* a0b0.lo */
-	adds	x7, x7, x21             /* a0b2.lo.. */
-	umulh	x20, x9, x16            /* a1b2.hi */
-	add	x2, x2, x9, lsl #4      /* a1x19 */
-	mul	x21, x9, x16            /* a1b2.lo */
-	adc	x6, x6, x22             /* a0b2.hi.. */
-	adds	x5, x5, x21             /* a0b3.lo.. */
-	umulh	x8, x8, x17             /* a0b3.hi */
-	mul	x21, x9, x17            /* a1b3.lo */
-	umulh	x22, x9, x17            /* a1b3.hi */
-	adc	x8, x8, x20             /* a0b3.hi.. */
-	adds	x19, x19, x21           /* a0b4.lo.. */
-	ldp	x20, x21, [x1, #16]     /* x20=a[2] x21=a[3] */
-	mul	x9, x2, x3              /* a1x19b4.lo */
-	umulh	x2, x2, x3              /* a1x19b4.hi */
-	adc	x12, x12, x22           /* a0b4.hi.. */
-	adds	x9, x4, x9              /* a0b0.lo.. */
-	mul	x22, x20, x10           /* a2b0.lo */
-	umulh	x23, x20, x10           /* a2b0.hi */
-	adc	x13, x13, x2            /* a0b0.hi.. */
-	adds	x7, x7, x22             /* a0b2.lo.. */
-	add	x2, x20, x20, lsl #1    /* %v58 */
-	mul	x4, x20, x11            /* a2b1.lo */
-	umulh	x22, x20, x16           /* a2b2.hi */
-	adc	x6, x6, x23             /* a0b2.hi.. */
-	add	x2, x2, x20, lsl #4     /* a2x19 */
-	adds	x5, x5, x4              /* a0b3.lo.. */
-	umulh	x4, x20, x11            /* a2b1.hi */
-	mul	x20, x20, x16           /* a2b2.lo */
-	adc	x8, x8, x4              /* a0b3.hi.. */
-	mul	x4, x2, x17             /* a2x19b3.lo */
-	adds	x19, x19, x20           /* a0b4.lo.. */
-	add	x20, x21, x21, lsl #1   /* %v76 */
-	umulh	x23, x2, x17            /* a2x19b3.hi */
-	adc	x12, x12, x22           /* a0b4.hi.. */
-	adds	x9, x9, x4              /* a0b0.lo.. */
-	umulh	x4, x2, x3              /* a2x19b4.hi */
-	mul	x22, x2, x3             /* a2x19b4.lo */
-	adc	x13, x13, x23           /* a0b0.hi.. */
-	add	x2, x20, x21, lsl #4    /* a3x19 */
-	ldr	x20, [x1, #32]          /* a[4] */
-	adds	x14, x14, x22           /* a0b1.lo.. */
-	mul	x23, x21, x10           /* a3b0.lo */
-	mul	x1, x21, x11            /* a3b1.lo */
-	adc	x15, x15, x4            /* a0b1.hi.. */
-	adds	x5, x5, x23             /* a0b3.lo.. */
-	umulh	x4, x21, x10            /* a3b0.hi */
-	umulh	x21, x21, x11           /* a3b1.hi */
-	adc	x8, x8, x4              /* a0b3.hi.. */
-	adds	x4, x19, x1             /* a0b4.lo.. */
-	mul	x1, x2, x16             /* a3x19b2.lo */
-	mul	x19, x2, x17            /* a3x19b3.lo */
-	adc	x12, x12, x21           /* a0b4.hi.. */
-	adds	x9, x9, x1              /* a0b0.lo.. */
-	umulh	x1, x2, x16             /* a3x19b2.hi */
-	mul	x21, x20, x10           /* a4b0.lo */
-	adc	x13, x13, x1            /* a0b0.hi.. */
-	umulh	x1, x2, x3              /* a3x19b4.hi */
-	adds	x14, x14, x19           /* a0b1.lo.. */
-	umulh	x22, x2, x17            /* a3x19b3.hi */
-	mul	x2, x2, x3              /* a3x19b4.lo */
-	adc	x15, x15, x22           /* a0b1.hi.. */
-	adds	x7, x7, x2              /* a0b2.lo.. */
-	add	x2, x20, x20, lsl #1    /* %v94 */
-	umulh	x10, x20, x10           /* a4b0.hi */
-	add	x2, x2, x20, lsl #4     /* a4x19 */
-	adc	x6, x6, x1              /* a0b2.hi.. */
-	adds	x4, x4, x21             /* a0b4.lo.. */
-	mul	x19, x2, x17            /* a4x19b3.lo */
-	mul	x1, x2, x11             /* a4x19b1.lo */
-	adc	x10, x12, x10           /* a0b4.hi.. */
-	umulh	x11, x2, x11            /* a4x19b1.hi */
-	adds	x12, x9, x1             /* a0b0.lo.. */
-	umulh	x17, x2, x17            /* a4x19b3.hi */
-	mul	x9, x2, x16             /* a4x19b2.lo */
-	and	x1, x12, #0x7ffffffffffff /* (a0b0.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	adc	x11, x13, x11           /* a0b0.hi..            columns[k] += (m * x) * (n * y) */
-	adds	x9, x14, x9             /* a0b1.lo.. */
-	umulh	x16, x2, x16            /* a4x19b2.hi */
-	umulh	x14, x2, x3             /* a4x19b4.hi */
-	extr	x11, x11, x12, #51      /* (a0b0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	adc	x15, x15, x16           /* a0b1.hi..            columns[k] += (m * x) * (n * y) */
-	adds	x13, x7, x19            /* a0b2.lo.. */
-	mul	x12, x2, x3             /* a4x19b4.lo */
-	movz	x16, #19                /* 0x13 */
-	and	x7, x9, #0x7ffffffffffff /* (a0b1.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	add	x11, x7, x11            /* (a0b1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	extr	x15, x15, x9, #51       /* (a0b1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	adc	x9, x6, x17             /* a0b2.hi..            columns[k] += (m * x) * (n * y) */
-	extr	x10, x10, x4, #51       /* (a0b4.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	adds	x12, x5, x12            /* a0b3.lo..            columns[k] += (m * x) * (n * y) */
-	adc	x14, x8, x14            /* a0b3.hi.. */
-	madd	x8, x10, x16, x1        /* (a0b0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	extr	x9, x9, x13, #51        /* (a0b2.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	and	x10, x11, #0x7ffffffffffff /* ((a0b1.lo..).low..).low */
-	and	x17, x4, #0x7ffffffffffff /* (a0b4.lo..).low */
-	extr	x14, x14, x12, #51      /* (a0b3.lo..).high */
-	add	x10, x10, x8, lsr #51   /* ((a0b1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x13, x13, #0x7ffffffffffff /* (a0b2.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	and	x12, x12, #0x7ffffffffffff /* (a0b3.lo..).low */
-	add	x9, x12, x9             /* (a0b3.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x12, x13, x15           /* (a0b2.lo..).low.. */
-	add	x13, x17, x14           /* (a0b4.lo..).low.. */
-	and	x14, x12, #0x7ffffffffffff /* ((a0b2.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
-	add	x11, x14, x11, lsr #51  /* ((a0b2.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	lsr	x14, x13, #51           /* ((a0b4.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
-	and	x13, x13, #0x7ffffffffffff /* ((a0b4.lo..).low..).low */
-	and	x15, x9, #0x7ffffffffffff /* ((a0b3.lo..).low..).low */
-	and	x17, x8, #0x7ffffffffffff /* ((a0b0.lo..).low..).low */
-	madd	x8, x14, x16, x17       /* ((a0b0.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	stp	x10, x11, [x0, #8]
-	add	x11, x13, x9, lsr #51   /* ((a0b4.lo..).low..).low.. */
-	add	x10, x15, x12, lsr #51  /* ((a0b3.lo..).low..).low.. */
-	str	x8, [x0]
-	stp	x10, x11, [x0, #24]
-	ldr	x23, [sp, #32]          /* restore */
+	ldp	x16, x17, [x1]          /* x16=a[0] x17=a[1] */
+	ldp	x12, x13, [x2, #16]     /* x12=b[2] x13=b[3] */
+	ldp	x8, x9, [x2]            /* x8=b[0] x9=b[1] */
+	lsl	x14, x12, #10           /* b[2]<<               highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	mul	x21, x17, x12           /* a1b2.lo              sums[k] += (m * n * x) * y */
+	madd	x21, x16, x13, x21      /* a0b3.lo.. */
+	lsl	x15, x13, #10           /* b[3]<<               highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	umulh	x5, x16, x14            /* a[0]*b[2]<<.hi */
+	lsl	x10, x8, #10            /* b[0]<< */
+	mul	x2, x17, x8             /* a1b0.lo              sums[k] += (m * n * x) * y */
+	madd	x2, x16, x9, x2         /* a0b1.lo.. */
+	lsl	x19, x3, #10            /* b[4]<<               highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	mul	x11, x17, x9            /* a1b1.lo              sums[k] += (m * n * x) * y */
+	add	x24, x17, x17, lsl #1   /* %v40 */
+	umulh	x7, x16, x10            /* a[0]*b[0]<<.hi       highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	umulh	x22, x16, x19           /* a[0]*b[4]<<.hi */
+	lsl	x6, x9, #10             /* b[1]<< */
+	umulh	x4, x17, x15            /* a[1]*b[3]<<.hi */
+	madd	x20, x16, x12, x11      /* a0b2.lo..            sums[k] += (m * n * x) * y */
+	umulh	x23, x17, x14           /* a[1]*b[2]<<.hi       highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	add	x11, x24, x17, lsl #4   /* a1x19                sums[k] += (m * n * x) * y */
+	umulh	x24, x16, x6            /* a[0]*b[1]<<.hi       highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	add	x22, x22, x4            /* a[0]*b[4]<<.hi.. */
+	umulh	x4, x16, x15            /* a[0]*b[3]<<.hi */
+	umulh	x25, x17, x10           /* a[1]*b[0]<<.hi */
+	add	x4, x4, x23             /* a[0]*b[3]<<.hi.. */
+	umulh	x23, x17, x6            /* a[1]*b[1]<<.hi */
+	add	x24, x24, x25           /* a[0]*b[1]<<.hi.. */
+	mul	x17, x17, x13           /* a1b3.lo              sums[k] += (m * n * x) * y */
+	madd	x17, x16, x3, x17       /* a0b4.lo.. */
+	add	x5, x5, x23             /* a[0]*b[2]<<.hi..     highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	mul	x23, x11, x3            /* a1x19b4.lo           sums[k] += (m * n * x) * y */
+	madd	x16, x16, x8, x23       /* a0b0.lo.. */
+	ldp	x23, x25, [x1, #16]     /* x23=a[2] x25=a[3] */
+	umulh	x11, x11, x19           /* a1x19*b[4]<<.hi      highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	add	x11, x7, x11            /* a[0]*b[0]<<.hi.. */
+	umulh	x7, x23, x6             /* a[2]*b[1]<<.hi */
+	madd	x17, x23, x12, x17      /* a0b4.lo..            sums[k] += (m * n * x) * y */
+	add	x4, x4, x7              /* a[0]*b[3]<<.hi..     highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	umulh	x7, x23, x10            /* a[2]*b[0]<<.hi */
+	madd	x20, x23, x8, x20       /* a0b2.lo..            sums[k] += (m * n * x) * y */
+	add	x5, x5, x7              /* a[0]*b[2]<<.hi..     highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	madd	x21, x23, x9, x21       /* a0b3.lo..            sums[k] += (m * n * x) * y */
+	add	x7, x23, x23, lsl #1    /* %v55 */
+	add	x7, x7, x23, lsl #4     /* a2x19 */
+	umulh	x23, x23, x14           /* a[2]*b[2]<<.hi       highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	madd	x21, x25, x8, x21       /* a0b3.lo..            sums[k] += (m * n * x) * y */
+	add	x22, x22, x23           /* a[0]*b[4]<<.hi..     highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	umulh	x23, x7, x15            /* a2x19*b[3]<<.hi */
+	madd	x2, x7, x3, x2          /* a0b1.lo..            sums[k] += (m * n * x) * y */
+	add	x11, x11, x23           /* a[0]*b[0]<<.hi..     highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	madd	x16, x7, x13, x16       /* a0b0.lo..            sums[k] += (m * n * x) * y */
+	add	x23, x25, x25, lsl #1   /* %v69 */
+	umulh	x7, x7, x19             /* a2x19*b[4]<<.hi      highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	add	x7, x24, x7             /* a[0]*b[1]<<.hi.. */
+	madd	x17, x25, x9, x17       /* a0b4.lo..            sums[k] += (m * n * x) * y */
+	add	x23, x23, x25, lsl #4   /* a3x19 */
+	umulh	x24, x25, x10           /* a[3]*b[0]<<.hi       highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	ldr	x1, [x1, #32]           /* a[4] */
+	umulh	x25, x25, x6            /* a[3]*b[1]<<.hi */
+	add	x4, x4, x24             /* a[0]*b[3]<<.hi.. */
+	madd	x2, x23, x13, x2        /* a0b1.lo..            sums[k] += (m * n * x) * y */
+	add	x22, x22, x25           /* a[0]*b[4]<<.hi..     highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	umulh	x24, x23, x15           /* a3x19*b[3]<<.hi */
+	add	x25, x1, x1, lsl #1     /* %v83                 sums[k] += (m * n * x) * y */
+	madd	x16, x23, x12, x16      /* a0b0.lo.. */
+	umulh	x10, x1, x10            /* a[4]*b[0]<<.hi       highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	add	x25, x25, x1, lsl #4    /* a4x19                sums[k] += (m * n * x) * y */
+	madd	x8, x1, x8, x17         /* a0b4.lo.. */
+	umulh	x1, x23, x19            /* a3x19*b[4]<<.hi      highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	add	x7, x7, x24             /* a[0]*b[1]<<.hi.. */
+	umulh	x17, x25, x19           /* a4x19*b[4]<<.hi */
+	add	x10, x22, x10           /* a[0]*b[4]<<.hi.. */
+	madd	x9, x25, x9, x16        /* a0b0.lo..            sums[k] += (m * n * x) * y */
+	umulh	x16, x23, x14           /* a3x19*b[2]<<.hi      highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	add	x5, x5, x1              /* a[0]*b[2]<<.hi.. */
+	umulh	x14, x25, x14           /* a4x19*b[2]<<.hi */
+	movz	x1, #19                 /* 0x13 */
+	madd	x20, x23, x3, x20       /* a0b2.lo..            sums[k] += (m * n * x) * y */
+	umulh	x6, x25, x6             /* a4x19*b[1]<<.hi      highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	movz	x19, #152               /* 0x98 */
+	madd	x12, x25, x12, x2       /* a0b1.lo..            sums[k] += (m * n * x) * y */
+	add	x11, x11, x16           /* a[0]*b[0]<<.hi..     highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	umulh	x15, x25, x15           /* a4x19*b[3]<<.hi */
+	add	x11, x11, x6            /* a[0]*b[0]<<.hi.. */
+	madd	x16, x25, x3, x21       /* a0b3.lo..            sums[k] += (m * n * x) * y */
+	add	x14, x7, x14            /* a[0]*b[1]<<.hi..     highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	madd	x13, x25, x13, x20      /* a0b2.lo..            sums[k] += (m * n * x) * y */
+	add	x17, x4, x17            /* a[0]*b[3]<<.hi..     highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+	add	x15, x5, x15            /* a[0]*b[2]<<.hi.. */
+	sub	x12, x12, x14, lsl #54  /* a0b1.lo..            low = [total - (high << 54) for total, high in zip(sums, highs)] */
+	sub	x9, x9, x11, lsl #54    /* a0b0.lo.. */
+	add	x11, x12, x11, lsl #3   /* a0b1.lo..            return carried([low[0] + 8 * 19 * highs[4]] + [low[k] + 8 * highs[k - 1] for k in range(1, 5)]) */
+	sub	x13, x13, x15, lsl #54  /* a0b2.lo..            low = [total - (high << 54) for total, high in zip(sums, highs)] */
+	sub	x16, x16, x17, lsl #54  /* a0b3.lo.. */
+	madd	x9, x10, x19, x9        /* a0b0.lo..            return carried([low[0] + 8 * 19 * highs[4]] + [low[k] + 8 * highs[k - 1] for k in range(1, 5)]) */
+	sub	x8, x8, x10, lsl #54    /* a0b4.lo..            low = [total - (high << 54) for total, high in zip(sums, highs)] */
+	add	x10, x16, x15, lsl #3   /* a0b3.lo..            return carried([low[0] + 8 * 19 * highs[4]] + [low[k] + 8 * highs[k - 1] for k in range(1, 5)]) */
+	add	x12, x13, x14, lsl #3   /* a0b2.lo.. */
+	add	x8, x8, x17, lsl #3     /* a0b4.lo.. */
+	lsr	x13, x8, #51            /* (a0b4.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	and	x16, x10, #0x7ffffffffffff /* (a0b3.lo..).low */
+	and	x15, x12, #0x7ffffffffffff /* (a0b2.lo..).low */
+	and	x8, x8, #0x7ffffffffffff /* (a0b4.lo..).low */
+	add	x8, x8, x10, lsr #51    /* (a0b4.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x10, x9, #0x7ffffffffffff /* (a0b0.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	and	x14, x11, #0x7ffffffffffff /* (a0b1.lo..).low */
+	madd	x10, x13, x1, x10       /* (a0b0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x15, x11, lsr #51  /* (a0b2.lo..).low.. */
+	add	x9, x14, x9, lsr #51    /* (a0b1.lo..).low.. */
+	add	x12, x16, x12, lsr #51  /* (a0b3.lo..).low.. */
+	str	x8, [x0, #32]
+	stp	x10, x9, [x0]
+	stp	x11, x12, [x0, #16]
+	ldr	x25, [sp, #48]          /* restore */
+	.cfi_restore x25
+	ldp	x23, x24, [sp, #32]     /* restore */
 	.cfi_restore x23
+	.cfi_restore x24
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #48     /* restore */
+	ldp	x19, x20, [sp], #64     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -270,9 +257,9 @@ SYMBOL(curve25519_5x51_mul):
  * in      a: limbs below 2^54
  * out     out: limbs below 2^52
  * args    out in x0, a in x1
- * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20
- * stack   16 bytes
+ * changes x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * saves   nothing
+ * stack   0 bytes
  */
 	.globl	SYMBOL(curve25519_5x51_sqr)
 	HIDDEN(curve25519_5x51_sqr)
@@ -281,105 +268,102 @@ SYMBOL(curve25519_5x51_mul):
 SYMBOL(curve25519_5x51_sqr):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-16]!   /* save */
-	.cfi_def_cfa_offset 16
-	.cfi_offset x19, -16
-	.cfi_offset x20, -8
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x15, x16, [x1, #24]     /* x15=a[3] x16=a[4] */
-	lsl	x10, x8, #1             /* a0x2                 columns[k] += (m * x) * (n * y) */
-	umulh	x11, x8, x8             /* a0a0.hi */
 	ldr	x3, [x1, #16]           /* a[2] */
+	mul	x10, x8, x8             /* a0a0.lo              columns[k] += (m * x) * (n * y) */
+	lsl	x11, x8, #1             /* a0x2 */
 	mul	x12, x9, x9             /* a1a1.lo */
 	lsl	x13, x9, #1             /* a1x2 */
-	mul	x17, x10, x15           /* a0x2a3.lo */
 	umulh	x4, x9, x9              /* a1a1.hi */
-	mul	x2, x10, x3             /* a0x2a2.lo */
-	umulh	x14, x10, x9            /* a0x2a1.hi */
-	umulh	x7, x10, x3             /* a0x2a2.hi */
-	mul	x6, x13, x15            /* a1x2a3.lo */
+	mul	x2, x11, x3             /* a0x2a2.lo */
+	add	x14, x16, x16, lsl #1   /* %v32 */
+	mul	x17, x11, x15           /* a0x2a3.lo */
 	adds	x12, x12, x2            /* a1a1.lo.. */
-	mul	x9, x10, x9             /* a0x2a1.lo */
-	umulh	x19, x13, x3            /* a1x2a2.hi */
-	mul	x1, x13, x3             /* a1x2a2.lo */
-	mul	x5, x10, x16            /* a0x2a4.lo */
-	adc	x7, x4, x7              /* a1a1.hi.. */
-	umulh	x4, x10, x15            /* a0x2a3.hi */
+	mul	x7, x13, x3             /* a1x2a2.lo */
+	add	x14, x14, x16, lsl #4   /* a4x19 */
+	umulh	x6, x11, x3             /* a0x2a2.hi */
+	umulh	x5, x13, x3             /* a1x2a2.hi */
+	adc	x6, x4, x6              /* a1a1.hi.. */
+	mul	x4, x11, x9             /* a0x2a1.lo */
+	adds	x17, x17, x7            /* a0x2a3.lo.. */
+	mul	x7, x11, x16            /* a0x2a4.lo */
+	umulh	x2, x11, x15            /* a0x2a3.hi */
+	umulh	x8, x8, x8              /* a0a0.hi */
+	adc	x5, x2, x5              /* a0x2a3.hi.. */
+	mul	x2, x13, x15            /* a1x2a3.lo */
+	umulh	x9, x11, x9             /* a0x2a1.hi */
+	adds	x7, x7, x2              /* a0x2a4.lo.. */
 	umulh	x2, x13, x15            /* a1x2a3.hi */
-	adds	x17, x17, x1            /* a0x2a3.lo.. */
-	umulh	x10, x10, x16           /* a0x2a4.hi */
-	add	x1, x16, x16, lsl #1    /* %v32 */
-	mul	x20, x3, x3             /* a2a2.lo */
-	add	x1, x1, x16, lsl #4     /* a4x19 */
-	mul	x8, x8, x8              /* a0a0.lo */
-	adc	x4, x4, x19             /* a0x2a3.hi.. */
-	adds	x6, x5, x6              /* a0x2a4.lo.. */
-	mul	x5, x13, x1             /* a1x2a4x19.lo */
-	lsl	x19, x3, #1             /* a2x2 */
-	umulh	x13, x13, x1            /* a1x2a4x19.hi */
-	adc	x10, x10, x2            /* a0x2a4.hi.. */
-	adds	x6, x6, x20             /* a0x2a4.lo.. */
+	umulh	x11, x11, x16           /* a0x2a4.hi */
+	adc	x11, x11, x2            /* a0x2a4.hi.. */
+	mul	x2, x13, x14            /* a1x2a4x19.lo */
+	adds	x10, x10, x2            /* a0a0.lo.. */
+	mul	x2, x3, x3              /* a2a2.lo */
+	umulh	x13, x13, x14           /* a1x2a4x19.hi */
+	adc	x8, x8, x13             /* a0a0.hi.. */
+	umulh	x13, x3, x3             /* a2a2.hi */
+	adds	x7, x7, x2              /* a0x2a4.lo.. */
 	add	x2, x15, x15, lsl #1    /* %v43 */
-	umulh	x3, x3, x3              /* a2a2.hi */
 	add	x2, x2, x15, lsl #4     /* a3x19 */
-	lsl	x20, x15, #1            /* a3x2 */
-	adc	x10, x10, x3            /* a0x2a4.hi.. */
-	adds	x8, x8, x5              /* a0a0.lo.. */
-	mul	x5, x19, x2             /* a2x2a3x19.lo */
-	adc	x11, x11, x13           /* a0a0.hi.. */
-	adds	x8, x8, x5              /* a0a0.lo.. */
-	umulh	x13, x19, x2            /* a2x2a3x19.hi */
-	movz	x5, #19                 /* 0x13 */
-	mul	x3, x19, x1             /* a2x2a4x19.lo */
-	adc	x11, x11, x13           /* a0a0.hi.. */
-	umulh	x13, x15, x2            /* a3a3x19.hi */
-	adds	x9, x9, x3              /* a0x2a1.lo.. */
-	umulh	x3, x19, x1             /* a2x2a4x19.hi */
-	mul	x19, x15, x2            /* a3a3x19.lo */
-	mul	x15, x20, x1            /* a3x2a4x19.lo */
-	adc	x14, x14, x3            /* a0x2a1.hi.. */
-	adds	x9, x9, x19             /* a0x2a1.lo.. */
-	and	x3, x8, #0x7ffffffffffff /* (a0a0.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	umulh	x2, x20, x1             /* a3x2a4x19.hi         columns[k] += (m * x) * (n * y) */
-	mul	x19, x16, x1            /* a4a4x19.lo */
-	adc	x13, x14, x13           /* a0x2a1.hi.. */
-	adds	x12, x12, x15           /* a1a1.lo.. */
-	umulh	x14, x16, x1            /* a4a4x19.hi */
-	extr	x13, x13, x9, #51       /* (a0x2a1.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
-	extr	x8, x11, x8, #51        /* (a0a0.lo..).high */
-	extr	x16, x10, x6, #51       /* (a0x2a4.lo..).high */
-	adc	x10, x7, x2             /* a1a1.hi..            columns[k] += (m * x) * (n * y) */
-	and	x11, x6, #0x7ffffffffffff /* (a0x2a4.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
-	adds	x15, x17, x19           /* a0x2a3.lo..          columns[k] += (m * x) * (n * y) */
-	and	x17, x12, #0x7ffffffffffff /* (a1a1.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
-	and	x9, x9, #0x7ffffffffffff /* (a0x2a1.lo..).low */
-	add	x9, x9, x8              /* (a0x2a1.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	madd	x8, x16, x5, x3         /* (a0a0.lo..).low.. */
-	extr	x10, x10, x12, #51      /* (a1a1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
-	adc	x14, x4, x14            /* a0x2a3.hi..          columns[k] += (m * x) * (n * y) */
-	extr	x14, x14, x15, #51      /* (a0x2a3.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
-	add	x12, x17, x13           /* (a1a1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	and	x13, x12, #0x7ffffffffffff /* ((a1a1.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
-	and	x16, x9, #0x7ffffffffffff /* ((a0x2a1.lo..).low..).low */
-	and	x15, x15, #0x7ffffffffffff /* (a0x2a3.lo..).low */
-	add	x16, x16, x8, lsr #51   /* ((a0x2a1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	add	x11, x11, x14           /* (a0x2a4.lo..).low.. */
-	add	x9, x13, x9, lsr #51    /* ((a1a1.lo..).low..).low.. */
-	add	x10, x15, x10           /* (a0x2a3.lo..).low.. */
-	lsr	x13, x11, #51           /* ((a0x2a4.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
-	and	x15, x10, #0x7ffffffffffff /* ((a0x2a3.lo..).low..).low */
-	and	x14, x8, #0x7ffffffffffff /* ((a0a0.lo..).low..).low */
-	add	x8, x15, x12, lsr #51   /* ((a0x2a3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	madd	x12, x13, x5, x14       /* ((a0a0.lo..).low..).low.. */
-	and	x13, x11, #0x7ffffffffffff /* ((a0x2a4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
-	add	x10, x13, x10, lsr #51  /* ((a0x2a4.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-	stp	x16, x9, [x0, #8]
+	lsl	x3, x3, #1              /* a2x2 */
+	adc	x11, x11, x13           /* a0x2a4.hi.. */
+	mul	x13, x3, x2             /* a2x2a3x19.lo */
+	adds	x10, x10, x13           /* a0a0.lo.. */
+	lsr	x13, x7, #51            /* %v74                 low, high = zip(*(column.split(51) for column in columns)) */
+	orr	x11, x13, x11, lsl #13  /* (a0x2a4.lo..).high */
+	umulh	x13, x3, x2             /* a2x2a3x19.hi         columns[k] += (m * x) * (n * y) */
+	adc	x8, x8, x13             /* a0a0.hi.. */
+	mul	x13, x3, x14            /* a2x2a4x19.lo */
+	umulh	x3, x3, x14             /* a2x2a4x19.hi */
+	adds	x13, x4, x13            /* a0x2a1.lo.. */
+	mul	x4, x15, x2             /* a3a3x19.lo */
+	umulh	x2, x15, x2             /* a3a3x19.hi */
+	lsl	x15, x15, #1            /* a3x2 */
+	adc	x9, x9, x3              /* a0x2a1.hi.. */
+	adds	x13, x13, x4            /* a0x2a1.lo.. */
+	lsr	x4, x10, #51            /* %v66                 low, high = zip(*(column.split(51) for column in columns)) */
+	umulh	x3, x16, x14            /* a4a4x19.hi           columns[k] += (m * x) * (n * y) */
+	orr	x8, x4, x8, lsl #13     /* (a0a0.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	mul	x16, x16, x14           /* a4a4x19.lo           columns[k] += (m * x) * (n * y) */
+	and	x10, x10, #0x7ffffffffffff /* (a0a0.lo..).low      low, high = zip(*(column.split(51) for column in columns)) */
+	mul	x4, x15, x14            /* a3x2a4x19.lo         columns[k] += (m * x) * (n * y) */
+	adc	x9, x9, x2              /* a0x2a1.hi.. */
+	adds	x12, x12, x4            /* a1a1.lo.. */
+	and	x7, x7, #0x7ffffffffffff /* (a0x2a4.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	and	x4, x13, #0x7ffffffffffff /* (a0x2a1.lo..).low */
+	umulh	x15, x15, x14           /* a3x2a4x19.hi         columns[k] += (m * x) * (n * y) */
+	lsr	x13, x13, #51           /* %v68                 low, high = zip(*(column.split(51) for column in columns)) */
+	and	x14, x12, #0x7ffffffffffff /* (a1a1.lo..).low */
+	adc	x15, x6, x15            /* a1a1.hi..            columns[k] += (m * x) * (n * y) */
+	adds	x16, x17, x16           /* a0x2a3.lo.. */
+	add	x8, x4, x8              /* (a0x2a1.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	movz	x17, #19                /* 0x13 */
+	and	x6, x16, #0x7ffffffffffff /* (a0x2a3.lo..).low    low, high = zip(*(column.split(51) for column in columns)) */
+	lsr	x12, x12, #51           /* %v70 */
+	adc	x5, x5, x3              /* a0x2a3.hi..          columns[k] += (m * x) * (n * y) */
+	madd	x10, x11, x17, x10      /* (a0a0.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	and	x11, x8, #0x7ffffffffffff /* ((a0x2a1.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	orr	x9, x13, x9, lsl #13    /* (a0x2a1.lo..).high */
+	lsr	x13, x16, #51           /* %v72 */
+	and	x16, x10, #0x7ffffffffffff /* ((a0a0.lo..).low..).low */
+	add	x9, x14, x9             /* (a1a1.lo..).low..    return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	orr	x13, x13, x5, lsl #13   /* (a0x2a3.lo..).high   low, high = zip(*(column.split(51) for column in columns)) */
+	and	x14, x9, #0x7ffffffffffff /* ((a1a1.lo..).low..).low */
+	add	x13, x7, x13            /* (a0x2a4.lo..).low..  return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	lsr	x7, x13, #51            /* ((a0x2a4.lo..).low..).high low, high = zip(*(column.split(51) for column in columns)) */
+	add	x8, x14, x8, lsr #51    /* ((a1a1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	orr	x12, x12, x15, lsl #13  /* (a1a1.lo..).high     low, high = zip(*(column.split(51) for column in columns)) */
+	add	x10, x11, x10, lsr #51  /* ((a0x2a1.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x6, x12            /* (a0x2a3.lo..).low.. */
+	madd	x12, x7, x17, x16       /* ((a0a0.lo..).low..).low.. */
+	and	x13, x13, #0x7ffffffffffff /* ((a0x2a4.lo..).low..).low low, high = zip(*(column.split(51) for column in columns)) */
+	and	x14, x11, #0x7ffffffffffff /* ((a0x2a3.lo..).low..).low */
+	add	x9, x14, x9, lsr #51    /* ((a0x2a3.lo..).low..).low.. return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
+	add	x11, x13, x11, lsr #51  /* ((a0x2a4.lo..).low..).low.. */
+	stp	x10, x8, [x0, #8]
 	str	x12, [x0]
-	stp	x8, x10, [x0, #24]
-	ldp	x19, x20, [sp], #16     /* restore */
-	.cfi_restore x19
-	.cfi_restore x20
-	.cfi_def_cfa_offset 0
+	stp	x9, x11, [x0, #24]
 	ret
 	.cfi_endproc
 	SIZE(curve25519_5x51_sqr)
@@ -1510,7 +1494,7 @@ SYMBOL(curve25519_5x51_swap):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20
- * stack   208 bytes, with what it calls
+ * stack   224 bytes, with what it calls
  */
 	.globl	SYMBOL(curve25519_5x51_invert)
 	HIDDEN(curve25519_5x51_invert)
@@ -1639,7 +1623,7 @@ SYMBOL(curve25519_5x51_invert):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20
- * stack   208 bytes, with what it calls
+ * stack   224 bytes, with what it calls
  */
 	.globl	SYMBOL(curve25519_5x51_pow22523)
 	HIDDEN(curve25519_5x51_pow22523)
@@ -1773,7 +1757,7 @@ SYMBOL(curve25519_5x51_pow22523):
  * args    out in x0, u in x1, v in x2
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20 x21 x22 x23
- * stack   432 bytes, with what it calls
+ * stack   448 bytes, with what it calls
  */
 	.globl	SYMBOL(curve25519_5x51_sqrt_ratio)
 	HIDDEN(curve25519_5x51_sqrt_ratio)
@@ -1929,7 +1913,7 @@ SYMBOL(curve25519_5x51_sqrt_ratio):
  * stack, z3 on the stack
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20 x21 x22 x23 x24 x25 x26
- * stack   336 bytes, with what it calls
+ * stack   352 bytes, with what it calls
  */
 	.globl	SYMBOL(curve25519_5x51_ladder_step)
 	HIDDEN(curve25519_5x51_ladder_step)

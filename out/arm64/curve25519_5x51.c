@@ -172,52 +172,200 @@ void curve25519_5x51_mul(uint64_t out[5], const uint64_t a[5], const uint64_t b[
     const uint64_t b2 = b[2];
     const uint64_t b3 = b[3];
     const uint64_t b4 = b[4];
-    /* columns[k] += (m * x) * (n * y) */
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a0b0lo = a0 * b0;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const uint64_t b0_2 = b0 << 10;
+    const u128 t1 = (u128)a0 * b0_2;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a0b1lo = a0 * b1;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const uint64_t b1_2 = b1 << 10;
+    const u128 t2 = (u128)a0 * b1_2;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a0b2lo = a0 * b2;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const uint64_t b2_2 = b2 << 10;
+    const u128 t3 = (u128)a0 * b2_2;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a0b3lo = a0 * b3;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const uint64_t b3_2 = b3 << 10;
+    const u128 t4 = (u128)a0 * b3_2;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a0b4lo = a0 * b4;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const uint64_t b4_2 = b4 << 10;
+    const u128 t5 = (u128)a0 * b4_2;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a1b0lo = a1 * b0;
+    const uint64_t a0b1lo2 = a0b1lo + a1b0lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t6 = (u128)a1 * b0_2;
+    const uint64_t a0b1hi = (uint64_t)(t2 >> 64) + (uint64_t)(t6 >> 64);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a1b1lo = a1 * b1;
+    const uint64_t a0b2lo2 = a0b2lo + a1b1lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t7 = (u128)a1 * b1_2;
+    const uint64_t a0b2hi = (uint64_t)(t3 >> 64) + (uint64_t)(t7 >> 64);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a1b2lo = a1 * b2;
+    const uint64_t a0b3lo2 = a0b3lo + a1b2lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t8 = (u128)a1 * b2_2;
+    const uint64_t a0b3hi = (uint64_t)(t4 >> 64) + (uint64_t)(t8 >> 64);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a1b3lo = a1 * b3;
+    const uint64_t a0b4lo2 = a0b4lo + a1b3lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t9 = (u128)a1 * b3_2;
+    const uint64_t a0b4hi = (uint64_t)(t5 >> 64) + (uint64_t)(t9 >> 64);
+    /* sums[k] += (m * n * x) * y */
     const uint64_t a1x19 = a1 * 19;
+    const uint64_t a1x19b4lo = a1x19 * b4;
+    const uint64_t a0b0lo2 = a0b0lo + a1x19b4lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t10 = (u128)a1x19 * b4_2;
+    const uint64_t a0b0hi = (uint64_t)(t1 >> 64) + (uint64_t)(t10 >> 64);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a2b0lo = a2 * b0;
+    const uint64_t a0b2lo3 = a0b2lo2 + a2b0lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t11 = (u128)a2 * b0_2;
+    const uint64_t a0b2hi2 = a0b2hi + (uint64_t)(t11 >> 64);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a2b1lo = a2 * b1;
+    const uint64_t a0b3lo3 = a0b3lo2 + a2b1lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t12 = (u128)a2 * b1_2;
+    const uint64_t a0b3hi2 = a0b3hi + (uint64_t)(t12 >> 64);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a2b2lo = a2 * b2;
+    const uint64_t a0b4lo3 = a0b4lo2 + a2b2lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t13 = (u128)a2 * b2_2;
+    const uint64_t a0b4hi2 = a0b4hi + (uint64_t)(t13 >> 64);
+    /* sums[k] += (m * n * x) * y */
     const uint64_t a2x19 = a2 * 19;
+    const uint64_t a2x19b3lo = a2x19 * b3;
+    const uint64_t a0b0lo3 = a0b0lo2 + a2x19b3lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t14 = (u128)a2x19 * b3_2;
+    const uint64_t a0b0hi2 = a0b0hi + (uint64_t)(t14 >> 64);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a2x19b4lo = a2x19 * b4;
+    const uint64_t a0b1lo3 = a0b1lo2 + a2x19b4lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t15 = (u128)a2x19 * b4_2;
+    const uint64_t a0b1hi2 = a0b1hi + (uint64_t)(t15 >> 64);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a3b0lo = a3 * b0;
+    const uint64_t a0b3lo4 = a0b3lo3 + a3b0lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t16 = (u128)a3 * b0_2;
+    const uint64_t a0b3hi3 = a0b3hi2 + (uint64_t)(t16 >> 64);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a3b1lo = a3 * b1;
+    const uint64_t a0b4lo4 = a0b4lo3 + a3b1lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t17 = (u128)a3 * b1_2;
+    const uint64_t a0b4hi3 = a0b4hi2 + (uint64_t)(t17 >> 64);
+    /* sums[k] += (m * n * x) * y */
     const uint64_t a3x19 = a3 * 19;
-    const u128 t1 = (u128)a0 * b4 + (u128)a1 * b3 + (u128)a2 * b2 + (u128)a3 * b1 + (u128)a4 * b0;
+    const uint64_t a3x19b2lo = a3x19 * b2;
+    const uint64_t a0b0lo4 = a0b0lo3 + a3x19b2lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t18 = (u128)a3x19 * b2_2;
+    const uint64_t a0b0hi3 = a0b0hi2 + (uint64_t)(t18 >> 64);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a3x19b3lo = a3x19 * b3;
+    const uint64_t a0b1lo4 = a0b1lo3 + a3x19b3lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t19 = (u128)a3x19 * b3_2;
+    const uint64_t a0b1hi3 = a0b1hi2 + (uint64_t)(t19 >> 64);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a3x19b4lo = a3x19 * b4;
+    const uint64_t a0b2lo4 = a0b2lo3 + a3x19b4lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t20 = (u128)a3x19 * b4_2;
+    const uint64_t a0b2hi3 = a0b2hi2 + (uint64_t)(t20 >> 64);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a4b0lo = a4 * b0;
+    const uint64_t a0b4lo5 = a0b4lo4 + a4b0lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t21 = (u128)a4 * b0_2;
+    const uint64_t a0b4hi4 = a0b4hi3 + (uint64_t)(t21 >> 64);
+    /* sums[k] += (m * n * x) * y */
     const uint64_t a4x19 = a4 * 19;
-    const u128 t2 = (u128)a0 * b0 + (u128)a1x19 * b4 + (u128)a2x19 * b3 + (u128)a3x19 * b2 + (u128)a4x19 * b1;
-    const u128 t3 = (u128)a0 * b1 + (u128)a1 * b0 + (u128)a2x19 * b4 + (u128)a3x19 * b3 + (u128)a4x19 * b2;
-    const u128 t4 = (u128)a0 * b2 + (u128)a1 * b1 + (u128)a2 * b0 + (u128)a3x19 * b4 + (u128)a4x19 * b3;
-    const u128 t5 = (u128)a0 * b3 + (u128)a1 * b2 + (u128)a2 * b1 + (u128)a3 * b0 + (u128)a4x19 * b4;
+    const uint64_t a4x19b1lo = a4x19 * b1;
+    const uint64_t a0b0lo5 = a0b0lo4 + a4x19b1lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t22 = (u128)a4x19 * b1_2;
+    const uint64_t a0b0hi4 = a0b0hi3 + (uint64_t)(t22 >> 64);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a4x19b2lo = a4x19 * b2;
+    const uint64_t a0b1lo5 = a0b1lo4 + a4x19b2lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t23 = (u128)a4x19 * b2_2;
+    const uint64_t a0b1hi4 = a0b1hi3 + (uint64_t)(t23 >> 64);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a4x19b3lo = a4x19 * b3;
+    const uint64_t a0b2lo5 = a0b2lo4 + a4x19b3lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t24 = (u128)a4x19 * b3_2;
+    const uint64_t a0b2hi4 = a0b2hi3 + (uint64_t)(t24 >> 64);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a4x19b4lo = a4x19 * b4;
+    const uint64_t a0b3lo5 = a0b3lo4 + a4x19b4lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const u128 t25 = (u128)a4x19 * b4_2;
+    const uint64_t a0b3hi4 = a0b3hi3 + (uint64_t)(t25 >> 64);
+    /* low = [total - (high << 54) for total, high in zip(sums, highs)] */
+    const uint64_t a0b0hi5 = a0b0hi4 << 54;
+    const uint64_t a0b0lo6 = a0b0lo5 - a0b0hi5;
+    const uint64_t a0b1hi5 = a0b1hi4 << 54;
+    const uint64_t a0b1lo6 = a0b1lo5 - a0b1hi5;
+    const uint64_t a0b2hi5 = a0b2hi4 << 54;
+    const uint64_t a0b2lo6 = a0b2lo5 - a0b2hi5;
+    const uint64_t a0b3hi5 = a0b3hi4 << 54;
+    const uint64_t a0b3lo6 = a0b3lo5 - a0b3hi5;
+    const uint64_t a0b4hi5 = a0b4hi4 << 54;
+    const uint64_t a0b4lo6 = a0b4lo5 - a0b4hi5;
+    /* return carried([low[0] + 8 * 19 * highs[4]] + [low[k] + 8 * highs[k - 1] for k in range(1, 5)]) */
+    const uint64_t w1 = a0b4hi4 * 152;
+    const uint64_t a0b0lo7 = a0b0lo6 + w1;
+    const uint64_t a0b0hi6 = a0b0hi4 << 3;
+    const uint64_t a0b1lo7 = a0b1lo6 + a0b0hi6;
+    const uint64_t a0b1hi6 = a0b1hi4 << 3;
+    const uint64_t a0b2lo7 = a0b2lo6 + a0b1hi6;
+    const uint64_t a0b2hi6 = a0b2hi4 << 3;
+    const uint64_t a0b3lo7 = a0b3lo6 + a0b2hi6;
+    const uint64_t a0b3hi6 = a0b3hi4 << 3;
+    const uint64_t a0b4lo7 = a0b4lo6 + a0b3hi6;
     /* low, high = zip(*(column.split(51) for column in columns)) */
-    const uint64_t a0b0lolow = (uint64_t)t2 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b1lolow = (uint64_t)t3 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b2lolow = (uint64_t)t4 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b3lolow = (uint64_t)t5 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b4lolow = (uint64_t)t1 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0b0lolow = a0b0lo7 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0b0lohigh = a0b0lo7 >> 51;
+    const uint64_t a0b1lolow = a0b1lo7 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0b1lohigh = a0b1lo7 >> 51;
+    const uint64_t a0b2lolow = a0b2lo7 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0b2lohigh = a0b2lo7 >> 51;
+    const uint64_t a0b3lolow = a0b3lo7 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0b3lohigh = a0b3lo7 >> 51;
+    const uint64_t a0b4lolow = a0b4lo7 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0b4lohigh = a0b4lo7 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t w1 = (uint64_t)(t1 >> 51) * 19;
-    const uint64_t a0b0lolow2 = a0b0lolow + w1;
-    const uint64_t a0b1lolow2 = a0b1lolow + (uint64_t)(t2 >> 51);
-    const uint64_t a0b2lolow2 = a0b2lolow + (uint64_t)(t3 >> 51);
-    const uint64_t a0b3lolow2 = a0b3lolow + (uint64_t)(t4 >> 51);
-    const uint64_t a0b4lolow2 = a0b4lolow + (uint64_t)(t5 >> 51);
-    /* low, high = zip(*(column.split(51) for column in columns)) */
-    const uint64_t a0b0lolowlow = a0b0lolow2 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b0lolowhigh = a0b0lolow2 >> 51;
-    const uint64_t a0b1lolowlow = a0b1lolow2 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b1lolowhigh = a0b1lolow2 >> 51;
-    const uint64_t a0b2lolowlow = a0b2lolow2 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b2lolowhigh = a0b2lolow2 >> 51;
-    const uint64_t a0b3lolowlow = a0b3lolow2 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b3lolowhigh = a0b3lolow2 >> 51;
-    const uint64_t a0b4lolowlow = a0b4lolow2 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b4lolowhigh = a0b4lolow2 >> 51;
-    /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t w2 = a0b4lolowhigh * 19;
-    const uint64_t a0b0lolowlow2 = a0b0lolowlow + w2;
-    const uint64_t a0b1lolowlow2 = a0b1lolowlow + a0b0lolowhigh;
-    const uint64_t a0b2lolowlow2 = a0b2lolowlow + a0b1lolowhigh;
-    const uint64_t a0b3lolowlow2 = a0b3lolowlow + a0b2lolowhigh;
-    const uint64_t a0b4lolowlow2 = a0b4lolowlow + a0b3lolowhigh;
-    out[0] = a0b0lolowlow2;
-    out[1] = a0b1lolowlow2;
-    out[2] = a0b2lolowlow2;
-    out[3] = a0b3lolowlow2;
-    out[4] = a0b4lolowlow2;
+    const uint64_t w2 = a0b4lohigh * 19;
+    const uint64_t a0b0lolow2 = a0b0lolow + w2;
+    const uint64_t a0b1lolow2 = a0b1lolow + a0b0lohigh;
+    const uint64_t a0b2lolow2 = a0b2lolow + a0b1lohigh;
+    const uint64_t a0b3lolow2 = a0b3lolow + a0b2lohigh;
+    const uint64_t a0b4lolow2 = a0b4lolow + a0b3lohigh;
+    out[0] = a0b0lolow2;
+    out[1] = a0b1lolow2;
+    out[2] = a0b2lolow2;
+    out[3] = a0b3lolow2;
+    out[4] = a0b4lolow2;
 }
 
 /* out = a * a  (modulo p) */
@@ -1474,162 +1622,225 @@ void curve25519_5x51_mul(uint64_t out[5], const uint64_t a[5], const uint64_t b[
     const uint64_t b2 = b[2];
     const uint64_t b3 = b[3];
     const uint64_t b4 = b[4];
-    /* columns[k] += (m * x) * (n * y) */
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a0b0lo = a0 * b0;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const uint64_t b0_2 = b0 << 10;
     uint64_t h1;
-    const uint64_t a0b0lo = multiply(a0, b0, &h1);
+    (void)multiply(a0, b0_2, &h1);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a0b1lo = a0 * b1;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const uint64_t b1_2 = b1 << 10;
     uint64_t h2;
-    const uint64_t a0b1lo = multiply(a0, b1, &h2);
+    (void)multiply(a0, b1_2, &h2);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a0b2lo = a0 * b2;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const uint64_t b2_2 = b2 << 10;
     uint64_t h3;
-    const uint64_t a0b2lo = multiply(a0, b2, &h3);
+    (void)multiply(a0, b2_2, &h3);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a0b3lo = a0 * b3;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const uint64_t b3_2 = b3 << 10;
     uint64_t h4;
-    const uint64_t a0b3lo = multiply(a0, b3, &h4);
+    (void)multiply(a0, b3_2, &h4);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a0b4lo = a0 * b4;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
+    const uint64_t b4_2 = b4 << 10;
     uint64_t h5;
-    const uint64_t a0b4lo = multiply(a0, b4, &h5);
+    (void)multiply(a0, b4_2, &h5);
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a1b0lo = a1 * b0;
+    const uint64_t a0b1lo2 = a0b1lo + a1b0lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h6;
-    const uint64_t a1b0lo = multiply(a1, b0, &h6);
-    uint64_t c1;
-    const uint64_t a0b1lo2 = add_carry(a0b1lo, a1b0lo, 0, &c1);
-    const uint64_t a0b1hi = h2 + h6 + c1;
+    (void)multiply(a1, b0_2, &h6);
+    const uint64_t a0b1hi = h2 + h6;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a1b1lo = a1 * b1;
+    const uint64_t a0b2lo2 = a0b2lo + a1b1lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h7;
-    const uint64_t a1b1lo = multiply(a1, b1, &h7);
-    uint64_t c2;
-    const uint64_t a0b2lo2 = add_carry(a0b2lo, a1b1lo, 0, &c2);
-    const uint64_t a0b2hi = h3 + h7 + c2;
+    (void)multiply(a1, b1_2, &h7);
+    const uint64_t a0b2hi = h3 + h7;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a1b2lo = a1 * b2;
+    const uint64_t a0b3lo2 = a0b3lo + a1b2lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h8;
-    const uint64_t a1b2lo = multiply(a1, b2, &h8);
-    uint64_t c3;
-    const uint64_t a0b3lo2 = add_carry(a0b3lo, a1b2lo, 0, &c3);
-    const uint64_t a0b3hi = h4 + h8 + c3;
+    (void)multiply(a1, b2_2, &h8);
+    const uint64_t a0b3hi = h4 + h8;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a1b3lo = a1 * b3;
+    const uint64_t a0b4lo2 = a0b4lo + a1b3lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h9;
-    const uint64_t a1b3lo = multiply(a1, b3, &h9);
-    uint64_t c4;
-    const uint64_t a0b4lo2 = add_carry(a0b4lo, a1b3lo, 0, &c4);
-    const uint64_t a0b4hi = h5 + h9 + c4;
+    (void)multiply(a1, b3_2, &h9);
+    const uint64_t a0b4hi = h5 + h9;
+    /* sums[k] += (m * n * x) * y */
     const uint64_t a1x19 = a1 * 19;
+    const uint64_t a1x19b4lo = a1x19 * b4;
+    const uint64_t a0b0lo2 = a0b0lo + a1x19b4lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h10;
-    const uint64_t a1x19b4lo = multiply(a1x19, b4, &h10);
-    uint64_t c5;
-    const uint64_t a0b0lo2 = add_carry(a0b0lo, a1x19b4lo, 0, &c5);
-    const uint64_t a0b0hi = h1 + h10 + c5;
+    (void)multiply(a1x19, b4_2, &h10);
+    const uint64_t a0b0hi = h1 + h10;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a2b0lo = a2 * b0;
+    const uint64_t a0b2lo3 = a0b2lo2 + a2b0lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h11;
-    const uint64_t a2b0lo = multiply(a2, b0, &h11);
-    uint64_t c6;
-    const uint64_t a0b2lo3 = add_carry(a0b2lo2, a2b0lo, 0, &c6);
-    const uint64_t a0b2hi2 = a0b2hi + h11 + c6;
+    (void)multiply(a2, b0_2, &h11);
+    const uint64_t a0b2hi2 = a0b2hi + h11;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a2b1lo = a2 * b1;
+    const uint64_t a0b3lo3 = a0b3lo2 + a2b1lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h12;
-    const uint64_t a2b1lo = multiply(a2, b1, &h12);
-    uint64_t c7;
-    const uint64_t a0b3lo3 = add_carry(a0b3lo2, a2b1lo, 0, &c7);
-    const uint64_t a0b3hi2 = a0b3hi + h12 + c7;
+    (void)multiply(a2, b1_2, &h12);
+    const uint64_t a0b3hi2 = a0b3hi + h12;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a2b2lo = a2 * b2;
+    const uint64_t a0b4lo3 = a0b4lo2 + a2b2lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h13;
-    const uint64_t a2b2lo = multiply(a2, b2, &h13);
-    uint64_t c8;
-    const uint64_t a0b4lo3 = add_carry(a0b4lo2, a2b2lo, 0, &c8);
-    const uint64_t a0b4hi2 = a0b4hi + h13 + c8;
+    (void)multiply(a2, b2_2, &h13);
+    const uint64_t a0b4hi2 = a0b4hi + h13;
+    /* sums[k] += (m * n * x) * y */
     const uint64_t a2x19 = a2 * 19;
+    const uint64_t a2x19b3lo = a2x19 * b3;
+    const uint64_t a0b0lo3 = a0b0lo2 + a2x19b3lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h14;
-    const uint64_t a2x19b3lo = multiply(a2x19, b3, &h14);
-    uint64_t c9;
-    const uint64_t a0b0lo3 = add_carry(a0b0lo2, a2x19b3lo, 0, &c9);
-    const uint64_t a0b0hi2 = a0b0hi + h14 + c9;
+    (void)multiply(a2x19, b3_2, &h14);
+    const uint64_t a0b0hi2 = a0b0hi + h14;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a2x19b4lo = a2x19 * b4;
+    const uint64_t a0b1lo3 = a0b1lo2 + a2x19b4lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h15;
-    const uint64_t a2x19b4lo = multiply(a2x19, b4, &h15);
-    uint64_t c10;
-    const uint64_t a0b1lo3 = add_carry(a0b1lo2, a2x19b4lo, 0, &c10);
-    const uint64_t a0b1hi2 = a0b1hi + h15 + c10;
+    (void)multiply(a2x19, b4_2, &h15);
+    const uint64_t a0b1hi2 = a0b1hi + h15;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a3b0lo = a3 * b0;
+    const uint64_t a0b3lo4 = a0b3lo3 + a3b0lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h16;
-    const uint64_t a3b0lo = multiply(a3, b0, &h16);
-    uint64_t c11;
-    const uint64_t a0b3lo4 = add_carry(a0b3lo3, a3b0lo, 0, &c11);
-    const uint64_t a0b3hi3 = a0b3hi2 + h16 + c11;
+    (void)multiply(a3, b0_2, &h16);
+    const uint64_t a0b3hi3 = a0b3hi2 + h16;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a3b1lo = a3 * b1;
+    const uint64_t a0b4lo4 = a0b4lo3 + a3b1lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h17;
-    const uint64_t a3b1lo = multiply(a3, b1, &h17);
-    uint64_t c12;
-    const uint64_t a0b4lo4 = add_carry(a0b4lo3, a3b1lo, 0, &c12);
-    const uint64_t a0b4hi3 = a0b4hi2 + h17 + c12;
+    (void)multiply(a3, b1_2, &h17);
+    const uint64_t a0b4hi3 = a0b4hi2 + h17;
+    /* sums[k] += (m * n * x) * y */
     const uint64_t a3x19 = a3 * 19;
+    const uint64_t a3x19b2lo = a3x19 * b2;
+    const uint64_t a0b0lo4 = a0b0lo3 + a3x19b2lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h18;
-    const uint64_t a3x19b2lo = multiply(a3x19, b2, &h18);
-    uint64_t c13;
-    const uint64_t a0b0lo4 = add_carry(a0b0lo3, a3x19b2lo, 0, &c13);
-    const uint64_t a0b0hi3 = a0b0hi2 + h18 + c13;
+    (void)multiply(a3x19, b2_2, &h18);
+    const uint64_t a0b0hi3 = a0b0hi2 + h18;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a3x19b3lo = a3x19 * b3;
+    const uint64_t a0b1lo4 = a0b1lo3 + a3x19b3lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h19;
-    const uint64_t a3x19b3lo = multiply(a3x19, b3, &h19);
-    uint64_t c14;
-    const uint64_t a0b1lo4 = add_carry(a0b1lo3, a3x19b3lo, 0, &c14);
-    const uint64_t a0b1hi3 = a0b1hi2 + h19 + c14;
+    (void)multiply(a3x19, b3_2, &h19);
+    const uint64_t a0b1hi3 = a0b1hi2 + h19;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a3x19b4lo = a3x19 * b4;
+    const uint64_t a0b2lo4 = a0b2lo3 + a3x19b4lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h20;
-    const uint64_t a3x19b4lo = multiply(a3x19, b4, &h20);
-    uint64_t c15;
-    const uint64_t a0b2lo4 = add_carry(a0b2lo3, a3x19b4lo, 0, &c15);
-    const uint64_t a0b2hi3 = a0b2hi2 + h20 + c15;
+    (void)multiply(a3x19, b4_2, &h20);
+    const uint64_t a0b2hi3 = a0b2hi2 + h20;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a4b0lo = a4 * b0;
+    const uint64_t a0b4lo5 = a0b4lo4 + a4b0lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h21;
-    const uint64_t a4b0lo = multiply(a4, b0, &h21);
-    uint64_t c16;
-    const uint64_t a0b4lo5 = add_carry(a0b4lo4, a4b0lo, 0, &c16);
-    const uint64_t a0b4hi4 = a0b4hi3 + h21 + c16;
+    (void)multiply(a4, b0_2, &h21);
+    const uint64_t a0b4hi4 = a0b4hi3 + h21;
+    /* sums[k] += (m * n * x) * y */
     const uint64_t a4x19 = a4 * 19;
+    const uint64_t a4x19b1lo = a4x19 * b1;
+    const uint64_t a0b0lo5 = a0b0lo4 + a4x19b1lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h22;
-    const uint64_t a4x19b1lo = multiply(a4x19, b1, &h22);
-    uint64_t c17;
-    const uint64_t a0b0lo5 = add_carry(a0b0lo4, a4x19b1lo, 0, &c17);
-    const uint64_t a0b0hi4 = a0b0hi3 + h22 + c17;
+    (void)multiply(a4x19, b1_2, &h22);
+    const uint64_t a0b0hi4 = a0b0hi3 + h22;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a4x19b2lo = a4x19 * b2;
+    const uint64_t a0b1lo5 = a0b1lo4 + a4x19b2lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h23;
-    const uint64_t a4x19b2lo = multiply(a4x19, b2, &h23);
-    uint64_t c18;
-    const uint64_t a0b1lo5 = add_carry(a0b1lo4, a4x19b2lo, 0, &c18);
-    const uint64_t a0b1hi4 = a0b1hi3 + h23 + c18;
+    (void)multiply(a4x19, b2_2, &h23);
+    const uint64_t a0b1hi4 = a0b1hi3 + h23;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a4x19b3lo = a4x19 * b3;
+    const uint64_t a0b2lo5 = a0b2lo4 + a4x19b3lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h24;
-    const uint64_t a4x19b3lo = multiply(a4x19, b3, &h24);
-    uint64_t c19;
-    const uint64_t a0b2lo5 = add_carry(a0b2lo4, a4x19b3lo, 0, &c19);
-    const uint64_t a0b2hi4 = a0b2hi3 + h24 + c19;
+    (void)multiply(a4x19, b3_2, &h24);
+    const uint64_t a0b2hi4 = a0b2hi3 + h24;
+    /* sums[k] += (m * n * x) * y */
+    const uint64_t a4x19b4lo = a4x19 * b4;
+    const uint64_t a0b3lo5 = a0b3lo4 + a4x19b4lo;
+    /* highs[k] += ((m * n * x) * (y << 10)).split(64)[1] */
     uint64_t h25;
-    const uint64_t a4x19b4lo = multiply(a4x19, b4, &h25);
-    uint64_t c20;
-    const uint64_t a0b3lo5 = add_carry(a0b3lo4, a4x19b4lo, 0, &c20);
-    const uint64_t a0b3hi4 = a0b3hi3 + h25 + c20;
+    (void)multiply(a4x19, b4_2, &h25);
+    const uint64_t a0b3hi4 = a0b3hi3 + h25;
+    /* low = [total - (high << 54) for total, high in zip(sums, highs)] */
+    const uint64_t a0b0hi5 = a0b0hi4 << 54;
+    const uint64_t a0b0lo6 = a0b0lo5 - a0b0hi5;
+    const uint64_t a0b1hi5 = a0b1hi4 << 54;
+    const uint64_t a0b1lo6 = a0b1lo5 - a0b1hi5;
+    const uint64_t a0b2hi5 = a0b2hi4 << 54;
+    const uint64_t a0b2lo6 = a0b2lo5 - a0b2hi5;
+    const uint64_t a0b3hi5 = a0b3hi4 << 54;
+    const uint64_t a0b3lo6 = a0b3lo5 - a0b3hi5;
+    const uint64_t a0b4hi5 = a0b4hi4 << 54;
+    const uint64_t a0b4lo6 = a0b4lo5 - a0b4hi5;
+    /* return carried([low[0] + 8 * 19 * highs[4]] + [low[k] + 8 * highs[k - 1] for k in range(1, 5)]) */
+    const uint64_t w1 = a0b4hi4 * 152;
+    const uint64_t a0b0lo7 = a0b0lo6 + w1;
+    const uint64_t a0b0hi6 = a0b0hi4 << 3;
+    const uint64_t a0b1lo7 = a0b1lo6 + a0b0hi6;
+    const uint64_t a0b1hi6 = a0b1hi4 << 3;
+    const uint64_t a0b2lo7 = a0b2lo6 + a0b1hi6;
+    const uint64_t a0b2hi6 = a0b2hi4 << 3;
+    const uint64_t a0b3lo7 = a0b3lo6 + a0b2hi6;
+    const uint64_t a0b3hi6 = a0b3hi4 << 3;
+    const uint64_t a0b4lo7 = a0b4lo6 + a0b3hi6;
     /* low, high = zip(*(column.split(51) for column in columns)) */
-    const uint64_t a0b0lolow = a0b0lo5 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b0lohigh = (a0b0hi4 << 13) | (a0b0lo5 >> 51);
-    const uint64_t a0b1lolow = a0b1lo5 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b1lohigh = (a0b1hi4 << 13) | (a0b1lo5 >> 51);
-    const uint64_t a0b2lolow = a0b2lo5 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b2lohigh = (a0b2hi4 << 13) | (a0b2lo5 >> 51);
-    const uint64_t a0b3lolow = a0b3lo5 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b3lohigh = (a0b3hi4 << 13) | (a0b3lo5 >> 51);
-    const uint64_t a0b4lolow = a0b4lo5 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b4lohigh = (a0b4hi4 << 13) | (a0b4lo5 >> 51);
+    const uint64_t a0b0lolow = a0b0lo7 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0b0lohigh = a0b0lo7 >> 51;
+    const uint64_t a0b1lolow = a0b1lo7 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0b1lohigh = a0b1lo7 >> 51;
+    const uint64_t a0b2lolow = a0b2lo7 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0b2lohigh = a0b2lo7 >> 51;
+    const uint64_t a0b3lolow = a0b3lo7 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0b3lohigh = a0b3lo7 >> 51;
+    const uint64_t a0b4lolow = a0b4lo7 & UINT64_C(0x7ffffffffffff);
+    const uint64_t a0b4lohigh = a0b4lo7 >> 51;
     /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t w1 = a0b4lohigh * 19;
-    const uint64_t a0b0lolow2 = a0b0lolow + w1;
+    const uint64_t w2 = a0b4lohigh * 19;
+    const uint64_t a0b0lolow2 = a0b0lolow + w2;
     const uint64_t a0b1lolow2 = a0b1lolow + a0b0lohigh;
     const uint64_t a0b2lolow2 = a0b2lolow + a0b1lohigh;
     const uint64_t a0b3lolow2 = a0b3lolow + a0b2lohigh;
     const uint64_t a0b4lolow2 = a0b4lolow + a0b3lohigh;
-    /* low, high = zip(*(column.split(51) for column in columns)) */
-    const uint64_t a0b0lolowlow = a0b0lolow2 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b0lolowhigh = a0b0lolow2 >> 51;
-    const uint64_t a0b1lolowlow = a0b1lolow2 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b1lolowhigh = a0b1lolow2 >> 51;
-    const uint64_t a0b2lolowlow = a0b2lolow2 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b2lolowhigh = a0b2lolow2 >> 51;
-    const uint64_t a0b3lolowlow = a0b3lolow2 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b3lolowhigh = a0b3lolow2 >> 51;
-    const uint64_t a0b4lolowlow = a0b4lolow2 & UINT64_C(0x7ffffffffffff);
-    const uint64_t a0b4lolowhigh = a0b4lolow2 >> 51;
-    /* return [low[0] + 19 * high[4]] + [low[k] + high[k - 1] for k in range(1, 5)] */
-    const uint64_t w2 = a0b4lolowhigh * 19;
-    const uint64_t a0b0lolowlow2 = a0b0lolowlow + w2;
-    const uint64_t a0b1lolowlow2 = a0b1lolowlow + a0b0lolowhigh;
-    const uint64_t a0b2lolowlow2 = a0b2lolowlow + a0b1lolowhigh;
-    const uint64_t a0b3lolowlow2 = a0b3lolowlow + a0b2lolowhigh;
-    const uint64_t a0b4lolowlow2 = a0b4lolowlow + a0b3lolowhigh;
-    out[0] = a0b0lolowlow2;
-    out[1] = a0b1lolowlow2;
-    out[2] = a0b2lolowlow2;
-    out[3] = a0b3lolowlow2;
-    out[4] = a0b4lolowlow2;
+    out[0] = a0b0lolow2;
+    out[1] = a0b1lolow2;
+    out[2] = a0b2lolow2;
+    out[3] = a0b3lolow2;
+    out[4] = a0b4lolow2;
 }
 
 /* out = a * a  (modulo p) */

@@ -306,8 +306,8 @@ SYMBOL(p256_sqr):
  * out     out: limbs below 2^64, the last one at most 2^64 - 2^32 + 1, the value below p
  * args    out in x0, a in x1, n in x2
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19
- * stack   16 bytes
+ * saves   x19 x20 x21 x22
+ * stack   32 bytes
  */
 	.globl	SYMBOL(p256_square_n)
 	HIDDEN(p256_square_n)
@@ -316,106 +316,118 @@ SYMBOL(p256_sqr):
 SYMBOL(p256_square_n):
 	.cfi_startproc
 	bti	c
-	str	x19, [sp, #-16]!        /* save */
-	.cfi_def_cfa_offset 16
-	.cfi_offset x19, -16
+	stp	x19, x20, [sp, #-32]!   /* save */
+	.cfi_def_cfa_offset 32
+	.cfi_offset x19, -32
+	.cfi_offset x20, -24
+	stp	x21, x22, [sp, #16]     /* save */
+	.cfi_offset x21, -16
+	.cfi_offset x22, -8
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
 	cbz	x2, LOCAL(square_n_join2)
-	mov	x12, #0xffffffff00000001 /* 0xffffffff00000001 */
-	mov	x13, #0xffffffff        /* 0xffffffff */
+	mov	x13, #0xffffffff00000001 /* 0xffffffff00000001 */
+	mov	x12, #0xffffffff        /* 0xffffffff */
 LOCAL(square_n_loop3):
-	umulh	x17, x8, x10            /* s0*s2.hi             return reduced(a.value * a.value) */
-	mul	x14, x9, x10            /* s1*s2.lo */
-	umulh	x4, x8, x9              /* s0*s1.hi */
-	adds	x14, x14, x17           /* s1*s2.lo.. */
-	umulh	x15, x9, x10            /* s1*s2.hi */
-	mul	x7, x9, x11             /* s1*s3.lo */
-	adcs	x15, x15, x7            /* s1*s2.hi.. */
-	umulh	x6, x9, x11             /* s1*s3.hi */
-	mul	x16, x8, x10            /* s0*s2.lo */
-	mul	x3, x8, x11             /* s0*s3.lo */
-	adc	x6, x6, xzr             /* s1*s3.hi.. */
-	adds	x16, x16, x4            /* s0*s2.lo.. */
-	umulh	x1, x8, x11             /* s0*s3.hi */
-	umulh	x17, x11, x11           /* s3*s3.hi */
-	adcs	x14, x14, x3            /* s1*s2.lo.. */
+	mul	x21, x8, x8             /* s0*s0.lo             return reduced(a.value * a.value) */
 	mul	x5, x8, x9              /* s0*s1.lo */
-	umulh	x7, x8, x8              /* s0*s0.hi */
-	adcs	x15, x15, x1            /* s1*s2.hi.. */
-	mul	x3, x10, x10            /* s2*s2.lo */
-	mul	x4, x10, x11            /* s2*s3.lo */
-	umulh	x1, x9, x9              /* s1*s1.hi */
-	adcs	x6, x6, x4              /* s1*s3.hi.. */
-	umulh	x4, x10, x11            /* s2*s3.hi */
-	adc	x4, x4, xzr             /* s2*s3.hi.. */
+	lsl	x4, x21, #32            /* s0*s0.lo<<           low = rest + ((q << 32) + (times_top(q) << 128)) */
+	umulh	x14, x8, x8             /* s0*s0.hi             return reduced(a.value * a.value) */
+	subs	x17, x21, x4            /* s0*s0.lo..           return keep((q << 64) + q - (q << 32)) */
+	umulh	x15, x8, x10            /* s0*s2.hi             return reduced(a.value * a.value) */
+	lsr	x3, x21, #32            /* (s0*s0.lo).high      low = rest + ((q << 32) + (times_top(q) << 128)) */
+	mul	x16, x9, x10            /* s1*s2.lo             return reduced(a.value * a.value) */
+	umulh	x7, x8, x9              /* s0*s1.hi */
+	sbc	x6, x21, x3             /* s0*s0.lo..           return keep((q << 64) + q - (q << 32)) */
+	mul	x1, x8, x10             /* s0*s2.lo             return reduced(a.value * a.value) */
+	adds	x15, x16, x15           /* s1*s2.lo.. */
+	umulh	x16, x9, x10            /* s1*s2.hi */
+	mul	x19, x9, x11            /* s1*s3.lo */
+	mul	x22, x9, x9             /* s1*s1.lo */
+	adcs	x16, x16, x19           /* s1*s2.hi.. */
+	mul	x19, x8, x11            /* s0*s3.lo */
+	umulh	x20, x9, x11            /* s1*s3.hi */
+	adc	x20, x20, xzr           /* s1*s3.hi.. */
+	adds	x7, x1, x7              /* s0*s2.lo.. */
+	umulh	x9, x9, x9              /* s1*s1.hi */
+	umulh	x1, x10, x11            /* s2*s3.hi */
+	adcs	x15, x15, x19           /* s1*s2.lo.. */
+	umulh	x8, x8, x11             /* s0*s3.hi */
+	adcs	x8, x16, x8             /* s1*s2.hi.. */
+	mul	x19, x10, x11           /* s2*s3.lo */
+	adcs	x16, x20, x19           /* s1*s3.hi.. */
+	adc	x1, x1, xzr             /* s2*s3.hi.. */
 	adds	x5, x5, x5              /* s0*s1.lo.. */
-	adcs	x16, x16, x16           /* s0*s2.lo.. */
-	adcs	x14, x14, x14           /* s1*s2.lo.. */
-	adcs	x15, x15, x15           /* s1*s2.hi.. */
+	mul	x19, x10, x10           /* s2*s2.lo */
+	adcs	x7, x7, x7              /* s0*s2.lo.. */
 	umulh	x10, x10, x10           /* s2*s2.hi */
-	adcs	x6, x6, x6              /* s1*s3.hi.. */
-	adcs	x4, x4, x4              /* s2*s3.hi.. */
-	mul	x9, x9, x9              /* s1*s1.lo */
-	mul	x19, x11, x11           /* s3*s3.lo */
-	mul	x8, x8, x8              /* s0*s0.lo */
-	cset	x11, cs                 /* %v38 */
-	adds	x7, x5, x7              /* s0*s1.lo.. */
-	adcs	x16, x16, x9            /* s0*s2.lo.. */
-	adcs	x9, x14, x1             /* s1*s2.lo.. */
-	adcs	x15, x15, x3            /* s1*s2.hi.. */
-	adcs	x10, x6, x10            /* s1*s3.hi.. */
-	adcs	x14, x4, x19            /* s2*s3.hi.. */
-	mul	x4, x8, x12             /* s0*s0.lo.lo          return q * TOP */
-	umulh	x6, x8, x12             /* s0*s0.lo.hi */
-	lsr	x5, x8, #32             /* (s0*s0.lo).high      low = rest + ((q << 32) + (times_top(q) << 128)) */
-	adc	x11, x11, x17           /* s3*s3.hi..           return reduced(a.value * a.value) */
-	adds	x8, x7, x8, lsl #32     /* s0*s1.lo..           low = rest + ((q << 32) + (times_top(q) << 128)) */
-	lsr	x7, x8, #32             /* (s0*s1.lo..).high */
-	adcs	x16, x16, x5            /* s0*s2.lo.. */
-	adcs	x9, x9, x4              /* s1*s2.lo.. */
-	mul	x17, x8, x12            /* s0*s1.lo...lo        return q * TOP */
-	adc	x6, x6, xzr             /* s0*s0.lo.hi..        low = rest + ((q << 32) + (times_top(q) << 128)) */
-	adds	x16, x16, x8, lsl #32   /* s0*s2.lo.. */
-	umulh	x4, x16, x12            /* s0*s2.lo...hi        return q * TOP */
-	adcs	x9, x9, x7              /* s1*s2.lo..           low = rest + ((q << 32) + (times_top(q) << 128)) */
-	adcs	x17, x6, x17            /* s0*s0.lo.hi.. */
-	umulh	x5, x8, x12             /* s0*s1.lo...hi        return q * TOP */
-	adc	x6, x5, xzr             /* s0*s1.lo...hi..      low = rest + ((q << 32) + (times_top(q) << 128)) */
-	adds	x8, x9, x16, lsl #32    /* s1*s2.lo.. */
-	lsr	x9, x8, #32             /* (s1*s2.lo..).high */
-	lsr	x7, x16, #32            /* (s0*s2.lo..).high */
-	mul	x16, x16, x12           /* s0*s2.lo...lo        return q * TOP */
-	adcs	x17, x17, x7            /* s0*s0.lo.hi..        low = rest + ((q << 32) + (times_top(q) << 128)) */
-	adcs	x7, x6, x16             /* s0*s1.lo...hi.. */
-	adc	x6, x4, xzr             /* s0*s2.lo...hi.. */
-	adds	x16, x17, x8, lsl #32   /* s0*s0.lo.hi.. */
-	adcs	x9, x7, x9              /* s0*s1.lo...hi.. */
-	mul	x17, x8, x12            /* s1*s2.lo...lo        return q * TOP */
-	adcs	x17, x6, x17            /* s0*s2.lo...hi..      low = rest + ((q << 32) + (times_top(q) << 128)) */
-	umulh	x5, x8, x12             /* s1*s2.lo...hi        return q * TOP */
-	adc	x8, x5, xzr             /* s1*s2.lo...hi..      low = rest + ((q << 32) + (times_top(q) << 128)) */
-	adds	x15, x16, x15           /* s0*s0.lo.hi..        return (low + high).reduce_once(P) */
-	adcs	x9, x9, x10             /* s0*s1.lo...hi.. */
-	adcs	x10, x17, x14           /* s0*s2.lo...hi.. */
-	adcs	x11, x8, x11            /* s1*s2.lo...hi.. */
-	cset	x14, cs                 /* %v87 */
-	adds	x8, x15, #1             /* s0*s0.lo.hi.. */
+	mul	x20, x11, x11           /* s3*s3.lo */
+	adcs	x15, x15, x15           /* s1*s2.lo.. */
+	adcs	x8, x8, x8              /* s1*s2.hi.. */
+	adcs	x16, x16, x16           /* s1*s3.hi.. */
+	adcs	x1, x1, x1              /* s2*s3.hi.. */
+	umulh	x11, x11, x11           /* s3*s3.hi */
+	cset	x21, cs                 /* %v38 */
+	adds	x14, x5, x14            /* s0*s1.lo.. */
+	adcs	x7, x7, x22             /* s0*s2.lo.. */
+	adcs	x9, x15, x9             /* s1*s2.lo.. */
+	adcs	x8, x8, x19             /* s1*s2.hi.. */
+	adcs	x10, x16, x10           /* s1*s3.hi.. */
+	adcs	x15, x1, x20            /* s2*s3.hi.. */
+	adc	x11, x21, x11           /* s3*s3.hi.. */
+	adds	x14, x14, x4            /* s0*s1.lo..           low = rest + ((q << 32) + (times_top(q) << 128)) */
+	lsl	x16, x14, #32           /* s0*s1.lo..<< */
+	adcs	x7, x7, x3              /* s0*s2.lo.. */
+	lsr	x5, x14, #32            /* (s0*s1.lo..).high */
+	adcs	x9, x9, x17             /* s1*s2.lo.. */
+	adc	x17, x6, xzr            /* s0*s0.lo.. */
+	subs	x6, x14, x16            /* s0*s1.lo..           return keep((q << 64) + q - (q << 32)) */
+	sbc	x14, x14, x5            /* s0*s1.lo.. */
+	adds	x16, x7, x16            /* s0*s2.lo..           low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcs	x9, x9, x5              /* s1*s2.lo.. */
+	lsl	x7, x16, #32            /* s0*s2.lo..<< */
+	adcs	x17, x17, x6            /* s0*s0.lo.. */
+	lsr	x5, x16, #32            /* (s0*s2.lo..).high */
+	adc	x14, x14, xzr           /* s0*s1.lo.. */
+	subs	x6, x16, x7             /* s0*s2.lo..           return keep((q << 64) + q - (q << 32)) */
+	sbc	x16, x16, x5            /* s0*s2.lo.. */
+	adds	x9, x9, x7              /* s1*s2.lo..           low = rest + ((q << 32) + (times_top(q) << 128)) */
+	lsl	x7, x9, #32             /* s1*s2.lo..<< */
+	adcs	x17, x17, x5            /* s0*s0.lo.. */
+	adcs	x14, x14, x6            /* s0*s1.lo.. */
+	lsr	x5, x9, #32             /* (s1*s2.lo..).high */
+	adc	x16, x16, xzr           /* s0*s2.lo.. */
+	subs	x6, x9, x7              /* s1*s2.lo..           return keep((q << 64) + q - (q << 32)) */
+	sbc	x9, x9, x5              /* s1*s2.lo.. */
+	adds	x17, x17, x7            /* s0*s0.lo..           low = rest + ((q << 32) + (times_top(q) << 128)) */
+	adcs	x14, x14, x5            /* s0*s1.lo.. */
+	adcs	x16, x16, x6            /* s0*s2.lo.. */
+	adc	x9, x9, xzr             /* s1*s2.lo.. */
+	adds	x8, x17, x8             /* s0*s0.lo..           return (low + high).reduce_once(P) */
+	adcs	x10, x14, x10           /* s0*s1.lo.. */
+	adcs	x15, x16, x15           /* s0*s2.lo.. */
+	adcs	x11, x9, x11            /* s1*s2.lo.. */
+	cset	x9, cs                  /* %v90 */
+	adds	x14, x8, #1             /* s0*s0.lo.. */
+	sbcs	x16, x10, x12           /* s0*s1.lo.. */
+	sbcs	x17, x15, xzr           /* s0*s2.lo.. */
+	sbcs	x7, x11, x13            /* s1*s2.lo.. */
+	sbcs	xzr, x9, xzr
+	csel	x8, x8, x14, cc         /* %v97 */
+	csel	x9, x10, x16, cc        /* %v98 */
+	csel	x11, x11, x7, cc        /* %v100 */
 	sub	x2, x2, #1              /* n */
-	sbcs	x16, x9, x13            /* s0*s1.lo...hi.. */
-	sbcs	x17, x10, xzr           /* s0*s2.lo...hi.. */
-	sbcs	x7, x11, x12            /* s1*s2.lo...hi.. */
-	sbcs	xzr, x14, xzr
-	csel	x8, x15, x8, cc         /* %v93 */
-	csel	x10, x10, x17, cc       /* %v95 */
-	csel	x9, x9, x16, cc         /* %v94 */
-	csel	x11, x11, x7, cc        /* %v96 */
+	csel	x10, x15, x17, cc       /* %v99 */
 	cbnz	x2, LOCAL(square_n_loop3)
 LOCAL(square_n_join2):
-	stp	x10, x11, [x0, #16]     /*                      return repeat(n, sqr, a) */
-	stp	x8, x9, [x0]
-	ldr	x19, [sp], #16          /* restore */
+	stp	x8, x9, [x0]            /*                      return repeat(n, sqr, a) */
+	stp	x10, x11, [x0, #16]
+	ldp	x21, x22, [sp, #16]     /* restore */
+	.cfi_restore x21
+	.cfi_restore x22
+	ldp	x19, x20, [sp], #32     /* restore */
 	.cfi_restore x19
+	.cfi_restore x20
 	.cfi_def_cfa_offset 0
 	ret
 	.cfi_endproc
@@ -1330,7 +1342,7 @@ SYMBOL(p256_equal):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20
- * stack   144 bytes, with what it calls
+ * stack   160 bytes, with what it calls
  */
 	.globl	SYMBOL(p256_invert)
 	HIDDEN(p256_invert)
@@ -1469,7 +1481,7 @@ SYMBOL(p256_invert):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20 x21
- * stack   128 bytes, with what it calls
+ * stack   144 bytes, with what it calls
  */
 	.globl	SYMBOL(p256_sqrt)
 	HIDDEN(p256_sqrt)

@@ -509,8 +509,8 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             const uint64_t s0s0lo2 = s0s0lo << 32;
             const uint64_t s0s0lohigh = s0s0lo >> 32;
-            /* return q * TOP */
-            const u128 t11 = (u128)s0s0lo * UINT64_C(0xffffffff00000001);
+            /* return keep((q << 64) + q - (q << 32)) */
+            const u128 t11 = (((u128)s0s0lo << 64) | s0s0lo) - ((u128)s0s0lo << 32);
             /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c19;
             const uint64_t s0s1lo4 = add_carry(s0s1lo3, s0s0lo2, 0, &c19);
@@ -518,66 +518,66 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             const uint64_t s0s2lo4 = add_carry(s0s2lo3, s0s0lohigh, c19, &c20);
             uint64_t c21;
             const uint64_t s1s2lo5 = add_carry(s1s2lo4, (uint64_t)t11, c20, &c21);
-            const uint64_t s0s0lohi = (uint64_t)(t11 >> 64) + 0 + c21;
+            const uint64_t s0s0lo3 = (uint64_t)(t11 >> 64) + 0 + c21;
             const uint64_t s0s1lo5 = s0s1lo4 << 32;
             const uint64_t s0s1lohigh = s0s1lo4 >> 32;
-            /* return q * TOP */
-            const u128 t12 = (u128)s0s1lo4 * UINT64_C(0xffffffff00000001);
+            /* return keep((q << 64) + q - (q << 32)) */
+            const u128 t12 = (((u128)s0s1lo4 << 64) | s0s1lo4) - ((u128)s0s1lo4 << 32);
             /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c22;
             const uint64_t s0s2lo5 = add_carry(s0s2lo4, s0s1lo5, 0, &c22);
             uint64_t c23;
             const uint64_t s1s2lo6 = add_carry(s1s2lo5, s0s1lohigh, c22, &c23);
             uint64_t c24;
-            const uint64_t s0s0lohi2 = add_carry(s0s0lohi, (uint64_t)t12, c23, &c24);
-            const uint64_t s0s1lohi = (uint64_t)(t12 >> 64) + 0 + c24;
+            const uint64_t s0s0lo4 = add_carry(s0s0lo3, (uint64_t)t12, c23, &c24);
+            const uint64_t s0s1lo6 = (uint64_t)(t12 >> 64) + 0 + c24;
             const uint64_t s0s2lo6 = s0s2lo5 << 32;
             const uint64_t s0s2lohigh = s0s2lo5 >> 32;
-            /* return q * TOP */
-            const u128 t13 = (u128)s0s2lo5 * UINT64_C(0xffffffff00000001);
+            /* return keep((q << 64) + q - (q << 32)) */
+            const u128 t13 = (((u128)s0s2lo5 << 64) | s0s2lo5) - ((u128)s0s2lo5 << 32);
             /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c25;
             const uint64_t s1s2lo7 = add_carry(s1s2lo6, s0s2lo6, 0, &c25);
             uint64_t c26;
-            const uint64_t s0s0lohi3 = add_carry(s0s0lohi2, s0s2lohigh, c25, &c26);
+            const uint64_t s0s0lo5 = add_carry(s0s0lo4, s0s2lohigh, c25, &c26);
             uint64_t c27;
-            const uint64_t s0s1lohi2 = add_carry(s0s1lohi, (uint64_t)t13, c26, &c27);
-            const uint64_t s0s2lohi = (uint64_t)(t13 >> 64) + 0 + c27;
+            const uint64_t s0s1lo7 = add_carry(s0s1lo6, (uint64_t)t13, c26, &c27);
+            const uint64_t s0s2lo7 = (uint64_t)(t13 >> 64) + 0 + c27;
             const uint64_t s1s2lo8 = s1s2lo7 << 32;
             const uint64_t s1s2lohigh = s1s2lo7 >> 32;
-            /* return q * TOP */
-            const u128 t14 = (u128)s1s2lo7 * UINT64_C(0xffffffff00000001);
+            /* return keep((q << 64) + q - (q << 32)) */
+            const u128 t14 = (((u128)s1s2lo7 << 64) | s1s2lo7) - ((u128)s1s2lo7 << 32);
             /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c28;
-            const uint64_t s0s0lohi4 = add_carry(s0s0lohi3, s1s2lo8, 0, &c28);
+            const uint64_t s0s0lo6 = add_carry(s0s0lo5, s1s2lo8, 0, &c28);
             uint64_t c29;
-            const uint64_t s0s1lohi3 = add_carry(s0s1lohi2, s1s2lohigh, c28, &c29);
+            const uint64_t s0s1lo8 = add_carry(s0s1lo7, s1s2lohigh, c28, &c29);
             uint64_t c30;
-            const uint64_t s0s2lohi2 = add_carry(s0s2lohi, (uint64_t)t14, c29, &c30);
-            const uint64_t s1s2lohi = (uint64_t)(t14 >> 64) + 0 + c30;
+            const uint64_t s0s2lo8 = add_carry(s0s2lo7, (uint64_t)t14, c29, &c30);
+            const uint64_t s1s2lo9 = (uint64_t)(t14 >> 64) + 0 + c30;
             /* return (low + high).reduce_once(P) */
             uint64_t c31;
-            const uint64_t s0s0lohi5 = add_carry(s0s0lohi4, s1s2hi4, 0, &c31);
+            const uint64_t s0s0lo7 = add_carry(s0s0lo6, s1s2hi4, 0, &c31);
             uint64_t c32;
-            const uint64_t s0s1lohi4 = add_carry(s0s1lohi3, s1s3hi4, c31, &c32);
+            const uint64_t s0s1lo9 = add_carry(s0s1lo8, s1s3hi4, c31, &c32);
             uint64_t c33;
-            const uint64_t s0s2lohi3 = add_carry(s0s2lohi2, s2s3hi3, c32, &c33);
+            const uint64_t s0s2lo9 = add_carry(s0s2lo8, s2s3hi3, c32, &c33);
             uint64_t c34;
-            const uint64_t s1s2lohi2 = add_carry(s1s2lohi, s3s3hi, c33, &c34);
+            const uint64_t s1s2lo10 = add_carry(s1s2lo9, s3s3hi, c33, &c34);
             uint64_t c35;
-            const uint64_t s0s0lohi6 = sub_borrow(s0s0lohi5, UINT64_C(0xffffffffffffffff), 0, &c35);
+            const uint64_t s0s0lo8 = sub_borrow(s0s0lo7, UINT64_C(0xffffffffffffffff), 0, &c35);
             uint64_t c36;
-            const uint64_t s0s1lohi5 = sub_borrow(s0s1lohi4, UINT64_C(0xffffffff), c35, &c36);
+            const uint64_t s0s1lo10 = sub_borrow(s0s1lo9, UINT64_C(0xffffffff), c35, &c36);
             uint64_t c37;
-            const uint64_t s0s2lohi4 = sub_borrow(s0s2lohi3, 0, c36, &c37);
+            const uint64_t s0s2lo10 = sub_borrow(s0s2lo9, 0, c36, &c37);
             uint64_t c38;
-            const uint64_t s1s2lohi3 = sub_borrow(s1s2lohi2, UINT64_C(0xffffffff00000001), c37, &c38);
+            const uint64_t s1s2lo11 = sub_borrow(s1s2lo10, UINT64_C(0xffffffff00000001), c37, &c38);
             uint64_t c39;
             (void)sub_borrow(c34, 0, c38, &c39);
-            const uint64_t w1 = select_word(c39, s0s0lohi5, s0s0lohi6);
-            const uint64_t w2 = select_word(c39, s0s1lohi4, s0s1lohi5);
-            const uint64_t w3 = select_word(c39, s0s2lohi3, s0s2lohi4);
-            const uint64_t w4 = select_word(c39, s1s2lohi2, s1s2lohi3);
+            const uint64_t w1 = select_word(c39, s0s0lo7, s0s0lo8);
+            const uint64_t w2 = select_word(c39, s0s1lo9, s0s1lo10);
+            const uint64_t w3 = select_word(c39, s0s2lo9, s0s2lo10);
+            const uint64_t w4 = select_word(c39, s1s2lo10, s1s2lo11);
             s0 = w1;
             s1 = w2;
             s2 = w3;
@@ -2027,79 +2027,83 @@ void p256_square_n(uint64_t out[4], const uint64_t a[4], uint64_t n)
             /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             const uint64_t s0s0lo2 = s0s0lo << 32;
             const uint64_t s0s0lohigh = s0s0lo >> 32;
-            /* return q * TOP */
-            uint64_t h11;
-            const uint64_t s0s0lolo = multiply(s0s0lo, UINT64_C(0xffffffff00000001), &h11);
-            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
+            /* return keep((q << 64) + q - (q << 32)) */
             uint64_t c19;
-            const uint64_t s0s1lo4 = add_carry(s0s1lo3, s0s0lo2, 0, &c19);
+            const uint64_t s0s0lo3 = sub_borrow(s0s0lo, s0s0lo2, 0, &c19);
+            const uint64_t s0s0lo4 = s0s0lo - s0s0lohigh - c19;
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c20;
-            const uint64_t s0s2lo5 = add_carry(s0s2lo4, s0s0lohigh, c19, &c20);
+            const uint64_t s0s1lo4 = add_carry(s0s1lo3, s0s0lo2, 0, &c20);
             uint64_t c21;
-            const uint64_t s1s2lo6 = add_carry(s1s2lo5, s0s0lolo, c20, &c21);
-            const uint64_t s0s0lohi = h11 + 0 + c21;
+            const uint64_t s0s2lo5 = add_carry(s0s2lo4, s0s0lohigh, c20, &c21);
+            uint64_t c22;
+            const uint64_t s1s2lo6 = add_carry(s1s2lo5, s0s0lo3, c21, &c22);
+            const uint64_t s0s0lo5 = s0s0lo4 + 0 + c22;
             const uint64_t s0s1lo5 = s0s1lo4 << 32;
             const uint64_t s0s1lohigh = s0s1lo4 >> 32;
-            /* return q * TOP */
-            uint64_t h12;
-            const uint64_t s0s1lolo = multiply(s0s1lo4, UINT64_C(0xffffffff00000001), &h12);
-            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
-            uint64_t c22;
-            const uint64_t s0s2lo6 = add_carry(s0s2lo5, s0s1lo5, 0, &c22);
+            /* return keep((q << 64) + q - (q << 32)) */
             uint64_t c23;
-            const uint64_t s1s2lo7 = add_carry(s1s2lo6, s0s1lohigh, c22, &c23);
+            const uint64_t s0s1lo6 = sub_borrow(s0s1lo4, s0s1lo5, 0, &c23);
+            const uint64_t s0s1lo7 = s0s1lo4 - s0s1lohigh - c23;
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c24;
-            const uint64_t s0s0lohi2 = add_carry(s0s0lohi, s0s1lolo, c23, &c24);
-            const uint64_t s0s1lohi = h12 + 0 + c24;
+            const uint64_t s0s2lo6 = add_carry(s0s2lo5, s0s1lo5, 0, &c24);
+            uint64_t c25;
+            const uint64_t s1s2lo7 = add_carry(s1s2lo6, s0s1lohigh, c24, &c25);
+            uint64_t c26;
+            const uint64_t s0s0lo6 = add_carry(s0s0lo5, s0s1lo6, c25, &c26);
+            const uint64_t s0s1lo8 = s0s1lo7 + 0 + c26;
             const uint64_t s0s2lo7 = s0s2lo6 << 32;
             const uint64_t s0s2lohigh = s0s2lo6 >> 32;
-            /* return q * TOP */
-            uint64_t h13;
-            const uint64_t s0s2lolo = multiply(s0s2lo6, UINT64_C(0xffffffff00000001), &h13);
-            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
-            uint64_t c25;
-            const uint64_t s1s2lo8 = add_carry(s1s2lo7, s0s2lo7, 0, &c25);
-            uint64_t c26;
-            const uint64_t s0s0lohi3 = add_carry(s0s0lohi2, s0s2lohigh, c25, &c26);
+            /* return keep((q << 64) + q - (q << 32)) */
             uint64_t c27;
-            const uint64_t s0s1lohi2 = add_carry(s0s1lohi, s0s2lolo, c26, &c27);
-            const uint64_t s0s2lohi = h13 + 0 + c27;
-            const uint64_t s1s2lo9 = s1s2lo8 << 32;
-            const uint64_t s1s2lohigh = s1s2lo8 >> 32;
-            /* return q * TOP */
-            uint64_t h14;
-            const uint64_t s1s2lolo = multiply(s1s2lo8, UINT64_C(0xffffffff00000001), &h14);
+            const uint64_t s0s2lo8 = sub_borrow(s0s2lo6, s0s2lo7, 0, &c27);
+            const uint64_t s0s2lo9 = s0s2lo6 - s0s2lohigh - c27;
             /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c28;
-            const uint64_t s0s0lohi4 = add_carry(s0s0lohi3, s1s2lo9, 0, &c28);
+            const uint64_t s1s2lo8 = add_carry(s1s2lo7, s0s2lo7, 0, &c28);
             uint64_t c29;
-            const uint64_t s0s1lohi3 = add_carry(s0s1lohi2, s1s2lohigh, c28, &c29);
+            const uint64_t s0s0lo7 = add_carry(s0s0lo6, s0s2lohigh, c28, &c29);
             uint64_t c30;
-            const uint64_t s0s2lohi2 = add_carry(s0s2lohi, s1s2lolo, c29, &c30);
-            const uint64_t s1s2lohi = h14 + 0 + c30;
-            /* return (low + high).reduce_once(P) */
+            const uint64_t s0s1lo9 = add_carry(s0s1lo8, s0s2lo8, c29, &c30);
+            const uint64_t s0s2lo10 = s0s2lo9 + 0 + c30;
+            const uint64_t s1s2lo9 = s1s2lo8 << 32;
+            const uint64_t s1s2lohigh = s1s2lo8 >> 32;
+            /* return keep((q << 64) + q - (q << 32)) */
             uint64_t c31;
-            const uint64_t s0s0lohi5 = add_carry(s0s0lohi4, s1s2hi4, 0, &c31);
+            const uint64_t s1s2lo10 = sub_borrow(s1s2lo8, s1s2lo9, 0, &c31);
+            const uint64_t s1s2lo11 = s1s2lo8 - s1s2lohigh - c31;
+            /* low = rest + ((q << 32) + (times_top(q) << 128)) */
             uint64_t c32;
-            const uint64_t s0s1lohi4 = add_carry(s0s1lohi3, s1s3hi4, c31, &c32);
+            const uint64_t s0s0lo8 = add_carry(s0s0lo7, s1s2lo9, 0, &c32);
             uint64_t c33;
-            const uint64_t s0s2lohi3 = add_carry(s0s2lohi2, s2s3hi3, c32, &c33);
+            const uint64_t s0s1lo10 = add_carry(s0s1lo9, s1s2lohigh, c32, &c33);
             uint64_t c34;
-            const uint64_t s1s2lohi2 = add_carry(s1s2lohi, s3s3hi, c33, &c34);
+            const uint64_t s0s2lo11 = add_carry(s0s2lo10, s1s2lo10, c33, &c34);
+            const uint64_t s1s2lo12 = s1s2lo11 + 0 + c34;
+            /* return (low + high).reduce_once(P) */
             uint64_t c35;
-            const uint64_t s0s0lohi6 = sub_borrow(s0s0lohi5, UINT64_C(0xffffffffffffffff), 0, &c35);
+            const uint64_t s0s0lo9 = add_carry(s0s0lo8, s1s2hi4, 0, &c35);
             uint64_t c36;
-            const uint64_t s0s1lohi5 = sub_borrow(s0s1lohi4, UINT64_C(0xffffffff), c35, &c36);
+            const uint64_t s0s1lo11 = add_carry(s0s1lo10, s1s3hi4, c35, &c36);
             uint64_t c37;
-            const uint64_t s0s2lohi4 = sub_borrow(s0s2lohi3, 0, c36, &c37);
+            const uint64_t s0s2lo12 = add_carry(s0s2lo11, s2s3hi3, c36, &c37);
             uint64_t c38;
-            const uint64_t s1s2lohi3 = sub_borrow(s1s2lohi2, UINT64_C(0xffffffff00000001), c37, &c38);
+            const uint64_t s1s2lo13 = add_carry(s1s2lo12, s3s3hi, c37, &c38);
             uint64_t c39;
-            (void)sub_borrow(c34, 0, c38, &c39);
-            const uint64_t w1 = select_word(c39, s0s0lohi5, s0s0lohi6);
-            const uint64_t w2 = select_word(c39, s0s1lohi4, s0s1lohi5);
-            const uint64_t w3 = select_word(c39, s0s2lohi3, s0s2lohi4);
-            const uint64_t w4 = select_word(c39, s1s2lohi2, s1s2lohi3);
+            const uint64_t s0s0lo10 = sub_borrow(s0s0lo9, UINT64_C(0xffffffffffffffff), 0, &c39);
+            uint64_t c40;
+            const uint64_t s0s1lo12 = sub_borrow(s0s1lo11, UINT64_C(0xffffffff), c39, &c40);
+            uint64_t c41;
+            const uint64_t s0s2lo13 = sub_borrow(s0s2lo12, 0, c40, &c41);
+            uint64_t c42;
+            const uint64_t s1s2lo14 = sub_borrow(s1s2lo13, UINT64_C(0xffffffff00000001), c41, &c42);
+            uint64_t c43;
+            (void)sub_borrow(c38, 0, c42, &c43);
+            const uint64_t w1 = select_word(c43, s0s0lo9, s0s0lo10);
+            const uint64_t w2 = select_word(c43, s0s1lo11, s0s1lo12);
+            const uint64_t w3 = select_word(c43, s0s2lo12, s0s2lo13);
+            const uint64_t w4 = select_word(c43, s1s2lo13, s1s2lo14);
             s0 = w1;
             s1 = w2;
             s2 = w3;

@@ -73,179 +73,179 @@ SYMBOL(p256_order_mul):
 	.cfi_offset x22, -24
 	str	x23, [sp, #32]          /* save */
 	.cfi_offset x23, -16
-	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
+	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
-	mul	x12, x8, x10            /* a[0]*b[0].lo         return reduced(a.value * b.value) */
+	mul	x14, x8, x11            /* a[0]*b[1].lo         return reduced(a.value * b.value) */
 	umulh	x13, x8, x10            /* a[0]*b[0].hi */
-	mul	x14, x8, x11            /* a[0]*b[1].lo */
-	umulh	x15, x8, x11            /* a[0]*b[1].hi */
 	mul	x7, x8, x16             /* a[0]*b[2].lo */
-	umulh	x6, x8, x16             /* a[0]*b[2].hi */
-	mul	x5, x8, x17             /* a[0]*b[3].lo */
-	umulh	x8, x8, x17             /* a[0]*b[3].hi */
+	mul	x12, x8, x10            /* a[0]*b[0].lo */
 	mul	x4, x9, x10             /* a[1]*b[0].lo */
-	umulh	x3, x9, x10             /* a[1]*b[0].hi */
-	mul	x2, x9, x11             /* a[1]*b[1].lo */
-	umulh	x19, x9, x11            /* a[1]*b[1].hi */
-	mul	x20, x9, x16            /* a[1]*b[2].lo */
-	umulh	x21, x9, x16            /* a[1]*b[2].hi */
-	mul	x22, x9, x17            /* a[1]*b[3].lo */
+	umulh	x15, x8, x11            /* a[0]*b[1].hi */
+	umulh	x6, x8, x16             /* a[0]*b[2].hi */
 	adds	x13, x14, x13           /* a[0]*b[1].lo.. */
-	umulh	x9, x9, x17             /* a[1]*b[3].hi */
+	mul	x2, x9, x11             /* a[1]*b[1].lo */
+	mul	x22, x9, x17            /* a[1]*b[3].lo */
+	mul	x5, x8, x17             /* a[0]*b[3].lo */
 	adcs	x14, x7, x15            /* a[0]*b[2].lo.. */
+	umulh	x8, x8, x17             /* a[0]*b[3].hi */
+	mul	x20, x9, x16            /* a[1]*b[2].lo */
+	umulh	x3, x9, x10             /* a[1]*b[0].hi */
 	adcs	x15, x5, x6             /* a[0]*b[3].lo.. */
-	ldp	x7, x6, [x1, #16]       /* x7=a[2] x6=a[3] */
 	adc	x8, x8, xzr             /* a[0]*b[3].hi.. */
+	umulh	x7, x9, x17             /* a[1]*b[3].hi */
 	adds	x13, x13, x4            /* a[0]*b[1].lo.. */
-	mul	x5, x7, x10             /* a[2]*b[0].lo */
-	umulh	x4, x7, x10             /* a[2]*b[0].hi */
+	umulh	x19, x9, x11            /* a[1]*b[1].hi */
 	adcs	x14, x14, x2            /* a[0]*b[2].lo.. */
-	mul	x2, x7, x11             /* a[2]*b[1].lo */
-	umulh	x1, x7, x11             /* a[2]*b[1].hi */
+	umulh	x21, x9, x16            /* a[1]*b[2].hi */
+	ldp	x9, x6, [x1, #16]       /* x9=a[2] x6=a[3] */
 	adcs	x15, x15, x20           /* a[0]*b[3].lo.. */
-	mul	x20, x7, x16            /* a[2]*b[2].lo */
+	mul	x5, x9, x10             /* a[2]*b[0].lo */
+	umulh	x4, x9, x16             /* a[2]*b[2].hi */
 	adcs	x8, x8, x22             /* a[0]*b[3].hi.. */
-	umulh	x22, x7, x16            /* a[2]*b[2].hi */
-	adc	x9, x9, xzr             /* a[1]*b[3].hi.. */
+	umulh	x1, x9, x11             /* a[2]*b[1].hi */
+	umulh	x2, x9, x17             /* a[2]*b[3].hi */
+	mul	x20, x9, x17            /* a[2]*b[3].lo */
+	adc	x7, x7, xzr             /* a[1]*b[3].hi.. */
 	adds	x14, x14, x3            /* a[0]*b[2].lo.. */
-	mul	x3, x7, x17             /* a[2]*b[3].lo */
+	umulh	x3, x6, x10             /* a[3]*b[0].hi */
+	mul	x22, x9, x11            /* a[2]*b[1].lo */
 	adcs	x15, x15, x19           /* a[0]*b[3].lo.. */
-	umulh	x7, x7, x17             /* a[2]*b[3].hi */
+	mul	x19, x9, x16            /* a[2]*b[2].lo */
 	adcs	x8, x8, x21             /* a[0]*b[3].hi.. */
-	adc	x9, x9, xzr             /* a[1]*b[3].hi.. */
+	umulh	x9, x9, x10             /* a[2]*b[0].hi */
+	mul	x10, x6, x10            /* a[3]*b[0].lo */
+	mul	x21, x6, x11            /* a[3]*b[1].lo */
+	adc	x7, x7, xzr             /* a[1]*b[3].hi.. */
 	adds	x14, x14, x5            /* a[0]*b[2].lo.. */
-	mul	x5, x6, x10             /* a[3]*b[0].lo */
-	umulh	x10, x6, x10            /* a[3]*b[0].hi */
-	adcs	x15, x15, x2            /* a[0]*b[3].lo.. */
-	mul	x2, x6, x11             /* a[3]*b[1].lo */
+	adcs	x15, x15, x22           /* a[0]*b[3].lo.. */
+	umulh	x5, x6, x16             /* a[3]*b[2].hi */
+	adcs	x8, x8, x19             /* a[0]*b[3].hi.. */
+	adcs	x7, x7, x20             /* a[1]*b[3].hi.. */
 	umulh	x11, x6, x11            /* a[3]*b[1].hi */
-	adcs	x8, x8, x20             /* a[0]*b[3].hi.. */
-	mul	x19, x6, x16            /* a[3]*b[2].lo */
-	adcs	x9, x9, x3              /* a[1]*b[3].hi.. */
-	umulh	x16, x6, x16            /* a[3]*b[2].hi */
-	adc	x7, x7, xzr             /* a[2]*b[3].hi.. */
-	adds	x15, x15, x4            /* a[0]*b[3].lo.. */
-	mul	x4, x6, x17             /* a[3]*b[3].lo */
-	umulh	x17, x6, x17            /* a[3]*b[3].hi */
+	adc	x2, x2, xzr             /* a[2]*b[3].hi.. */
+	adds	x15, x15, x9            /* a[0]*b[3].lo.. */
 	adcs	x8, x8, x1              /* a[0]*b[3].hi.. */
-	adcs	x9, x9, x22             /* a[1]*b[3].hi.. */
-	adc	x7, x7, xzr             /* a[2]*b[3].hi.. */
-	adds	x15, x15, x5            /* a[0]*b[3].lo.. */
-	movz	x6, #0xbc4f
-	movk	x6, #0xee00, lsl #16
-	movk	x6, #0xc8aa, lsl #32
-	movk	x6, #0xccd1, lsl #48    /* 0xccd1c8aaee00bc4f */
-	mul	x5, x12, x6             /* a[0]*b[0].lo.lo      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x3, x12, x6             /* a[0]*b[0].lo.hi */
-	adcs	x8, x8, x2              /* a[0]*b[3].hi..       return reduced(a.value * b.value) */
-	adcs	x9, x9, x19             /* a[1]*b[3].hi.. */
-	adcs	x7, x7, x4              /* a[2]*b[3].hi.. */
-	adc	x17, x17, xzr           /* a[3]*b[3].hi.. */
-	adds	x8, x8, x10             /* a[0]*b[3].hi.. */
+	movz	x9, #0xbc4f
+	movk	x9, #0xee00, lsl #16
+	adcs	x7, x7, x4              /* a[1]*b[3].hi.. */
+	mul	x4, x6, x17             /* a[3]*b[3].lo */
+	mul	x19, x6, x16            /* a[3]*b[2].lo */
+	umulh	x17, x6, x17            /* a[3]*b[3].hi */
+	adc	x16, x2, xzr            /* a[2]*b[3].hi.. */
+	adds	x15, x15, x10           /* a[0]*b[3].lo.. */
 	movz	x10, #0x2551
-	movk	x10, #0xfc63, lsl #16
-	movk	x10, #0xcac2, lsl #32
-	movk	x10, #0xf3b9, lsl #48   /* 0xf3b9cac2fc632551 */
-	umulh	x4, x5, x10             /* a[0]*b[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
 	movz	x2, #0x9e84
 	movk	x2, #0xa717, lsl #16
+	movk	x9, #0xc8aa, lsl #32
+	adcs	x8, x8, x21             /* a[0]*b[3].hi.. */
+	adcs	x7, x7, x19             /* a[1]*b[3].hi.. */
 	movk	x2, #0xfaad, lsl #32
-	movk	x2, #0xbce6, lsl #48    /* 0xbce6faada7179e84 */
-	mul	x1, x5, x2              /* a[0]*b[0].lo.lo.lo */
-	adcs	x9, x9, x11             /* a[1]*b[3].hi..       return reduced(a.value * b.value) */
-	movz	x11, #0xd2e4
-	movk	x11, #0x7d74, lsl #16
-	movk	x11, #0x4408, lsl #32
-	movk	x11, #0x48c9, lsl #48   /* 0x48c944087d74d2e4 */
-	madd	x3, x12, x11, x3        /* a[0]*b[0].lo.lo..    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x19, x5, x2             /* a[0]*b[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
-	movn	x20, #0                 /* 0xffffffffffffffff */
-	mul	x21, x5, x20            /* a[0]*b[0].lo.lo.lo */
-	adcs	x16, x7, x16            /* a[2]*b[3].hi..       return reduced(a.value * b.value) */
-	umulh	x7, x5, x20             /* a[0]*b[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
-	mov	x22, #0xffffffff00000000 /* 0xffffffff00000000 */
-	mul	x23, x5, x22            /* a[0]*b[0].lo.lo.lo */
+	movk	x9, #0xccd1, lsl #48    /* 0xccd1c8aaee00bc4f */
+	adcs	x16, x16, x4            /* a[2]*b[3].hi.. */
+	mul	x6, x12, x9             /* a[0]*b[0].lo.lo      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	movk	x10, #0xfc63, lsl #16
+	movk	x10, #0xcac2, lsl #32
+	movz	x4, #0xd2e4
+	umulh	x1, x12, x9             /* a[0]*b[0].lo.hi */
 	adc	x17, x17, xzr           /* a[3]*b[3].hi..       return reduced(a.value * b.value) */
-	umulh	x5, x5, x22             /* a[0]*b[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
-	cmp	x12, #1
-	adcs	x12, x13, x1            /* a[0]*b[1].lo.. */
-	madd	x13, x13, x6, x3        /* a[0]*b[0].lo.lo..    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adcs	x14, x14, x21           /* a[0]*b[2].lo..       low = (low + q * N).divide_exact(2**128) */
+	movk	x10, #0xf3b9, lsl #48   /* 0xf3b9cac2fc632551 */
+	adds	x8, x8, x3              /* a[0]*b[3].hi.. */
+	movk	x2, #0xbce6, lsl #48    /* 0xbce6faada7179e84 */
+	movn	x20, #0                 /* 0xffffffffffffffff */
+	movk	x4, #0x7d74, lsl #16
+	movk	x4, #0x4408, lsl #32
+	umulh	x19, x6, x2             /* a[0]*b[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
+	movk	x4, #0x48c9, lsl #48    /* 0x48c944087d74d2e4 */
+	umulh	x3, x6, x10             /* a[0]*b[0].lo.lo.hi */
+	mul	x21, x6, x2             /* a[0]*b[0].lo.lo.lo */
+	adcs	x11, x7, x11            /* a[1]*b[3].hi..       return reduced(a.value * b.value) */
+	madd	x7, x12, x4, x1         /* a[0]*b[0].lo.lo..    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adcs	x16, x16, x5            /* a[2]*b[3].hi..       return reduced(a.value * b.value) */
+	umulh	x5, x6, x20             /* a[0]*b[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
+	mov	x22, #0xffffffff00000000 /* 0xffffffff00000000 */
+	mul	x1, x6, x20             /* a[0]*b[0].lo.lo.lo */
+	madd	x7, x13, x9, x7         /* a[0]*b[0].lo.lo..    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adc	x17, x17, xzr           /* a[3]*b[3].hi..       return reduced(a.value * b.value) */
+	cmp	x12, #1                 /*                      low = (low + q * N).divide_exact(2**128) */
+	mul	x23, x6, x22            /* a[0]*b[0].lo.lo.lo */
+	adcs	x12, x13, x21           /* a[0]*b[1].lo.. */
+	umulh	x13, x6, x22            /* a[0]*b[0].lo.lo.hi */
+	adcs	x14, x14, x1            /* a[0]*b[2].lo.. */
 	adcs	x15, x15, x23           /* a[0]*b[3].lo.. */
-	adc	x5, x5, xzr             /* a[0]*b[0].lo.lo.hi.. */
-	adds	x12, x12, x4            /* a[0]*b[1].lo.. */
+	mul	x6, x7, x2              /* .lo */
+	umulh	x1, x7, x10             /* .hi */
+	adc	x13, x13, xzr           /* a[0]*b[0].lo.lo.hi.. */
+	adds	x12, x12, x3            /* a[0]*b[1].lo.. */
 	adcs	x14, x14, x19           /* a[0]*b[2].lo.. */
-	umulh	x4, x13, x10            /* .hi */
-	mul	x3, x13, x2             /* .lo */
-	umulh	x1, x13, x2             /* .hi */
-	adcs	x15, x15, x7            /* a[0]*b[3].lo.. */
-	mul	x7, x13, x20            /* .lo */
-	umulh	x19, x13, x20           /* .hi */
-	mul	x21, x13, x22           /* .lo */
-	adc	x5, x5, xzr             /* a[0]*b[0].lo.lo.hi.. */
-	umulh	x13, x13, x22           /* .hi */
+	adcs	x15, x15, x5            /* a[0]*b[3].lo.. */
+	adc	x5, x13, xzr            /* a[0]*b[0].lo.lo.hi.. */
 	cmp	x12, #1
-	adcs	x12, x14, x3            /* a[0]*b[2].lo.. */
-	adcs	x14, x15, x7            /* a[0]*b[3].lo.. */
+	adcs	x12, x14, x6            /* a[0]*b[2].lo.. */
+	umulh	x13, x7, x2             /* .hi */
+	mul	x14, x7, x20            /* .lo */
+	adcs	x14, x15, x14           /* a[0]*b[3].lo.. */
+	umulh	x19, x7, x20            /* .hi */
+	mul	x21, x7, x22            /* .lo */
 	adcs	x15, x5, x21            /* a[0]*b[0].lo.lo.hi.. */
-	adc	x13, x13, xzr           /* .hi.. */
-	adds	x12, x12, x4            /* a[0]*b[2].lo.. */
-	adcs	x14, x14, x1            /* a[0]*b[3].lo.. */
-	mul	x7, x12, x6             /* a[0]*b[2].lo...lo    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x5, x12, x6             /* a[0]*b[2].lo...hi */
-	adcs	x15, x15, x19           /* a[0]*b[0].lo.lo.hi.. low = (low + q * N).divide_exact(2**128) */
-	adc	x13, x13, xzr           /* .hi.. */
-	cmp	x12, #1
-	umulh	x4, x7, x10             /* .hi */
-	mul	x3, x7, x2              /* .lo */
-	umulh	x1, x7, x2              /* .hi */
-	mul	x19, x7, x20            /* .lo */
-	madd	x11, x12, x11, x5       /* a[0]*b[2].lo...lo..  q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x12, x7, x20            /* .hi                  low = (low + q * N).divide_exact(2**128) */
-	mul	x5, x7, x22             /* .lo */
 	umulh	x7, x7, x22             /* .hi */
-	adcs	x3, x14, x3             /* a[0]*b[3].lo.. */
-	madd	x11, x14, x6, x11       /* a[0]*b[2].lo...lo..  q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adcs	x14, x15, x19           /* a[0]*b[0].lo.lo.hi.. low = (low + q * N).divide_exact(2**128) */
-	adcs	x13, x13, x5            /* .hi.. */
-	adc	x15, x7, xzr            /* .hi.. */
+	adc	x7, x7, xzr             /* .hi.. */
+	adds	x12, x12, x1            /* a[0]*b[2].lo.. */
+	adcs	x14, x14, x13           /* a[0]*b[3].lo.. */
+	adcs	x15, x15, x19           /* a[0]*b[0].lo.lo.hi.. */
+	mul	x13, x12, x9            /* a[0]*b[2].lo...lo    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	umulh	x5, x12, x9             /* a[0]*b[2].lo...hi */
+	adc	x7, x7, xzr             /* .hi..                low = (low + q * N).divide_exact(2**128) */
+	madd	x6, x12, x4, x5         /* a[0]*b[2].lo...lo..  q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	mul	x3, x13, x2             /* .lo                  low = (low + q * N).divide_exact(2**128) */
+	cmp	x12, #1
+	mul	x19, x13, x20           /* .lo */
+	umulh	x12, x13, x22           /* .hi */
+	umulh	x4, x13, x10            /* .hi */
+	madd	x9, x14, x9, x6         /* a[0]*b[2].lo...lo..  q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adcs	x3, x14, x3             /* a[0]*b[3].lo..       low = (low + q * N).divide_exact(2**128) */
+	umulh	x1, x13, x2             /* .hi */
+	adcs	x14, x15, x19           /* a[0]*b[0].lo.lo.hi.. */
+	mul	x5, x13, x22            /* .lo */
+	adcs	x15, x7, x5             /* .hi.. */
+	adc	x12, x12, xzr           /* .hi.. */
 	adds	x7, x3, x4              /* a[0]*b[3].lo.. */
 	adcs	x14, x14, x1            /* a[0]*b[0].lo.lo.hi.. */
-	adcs	x12, x13, x12           /* .hi.. */
-	umulh	x13, x11, x10           /* .hi */
-	mul	x6, x11, x2             /* .lo */
-	umulh	x5, x11, x2             /* .hi */
-	adc	x15, x15, xzr           /* .hi.. */
-	mul	x4, x11, x20            /* .lo */
-	umulh	x3, x11, x20            /* .hi */
-	mul	x1, x11, x22            /* .lo */
-	umulh	x11, x11, x22           /* .hi */
+	umulh	x13, x13, x20           /* .hi */
+	adcs	x13, x15, x13           /* .hi.. */
+	umulh	x5, x9, x2              /* .hi */
+	umulh	x15, x9, x10            /* .hi */
+	mul	x6, x9, x2              /* .lo */
+	adc	x12, x12, xzr           /* .hi.. */
 	cmp	x7, #1
+	mul	x4, x9, x20             /* .lo */
+	mul	x1, x9, x22             /* .lo */
 	adcs	x14, x14, x6            /* a[0]*b[0].lo.lo.hi.. */
-	adcs	x12, x12, x4            /* .hi.. */
-	adcs	x15, x15, x1            /* .hi.. */
-	adc	x11, x11, xzr           /* .hi.. */
-	adds	x13, x14, x13           /* a[0]*b[0].lo.lo.hi.. */
-	adcs	x12, x12, x5            /* .hi.. */
-	adcs	x14, x15, x3            /* .hi.. */
-	adc	x11, x11, xzr           /* .hi.. */
-	adds	x8, x13, x8             /* a[0]*b[0].lo.lo.hi.. return (low + high).reduce_once(N) */
-	adcs	x9, x12, x9             /* .hi.. */
-	adcs	x12, x14, x16           /* .hi.. */
-	adcs	x11, x11, x17           /* .hi.. */
+	adcs	x13, x13, x4            /* .hi.. */
+	adcs	x12, x12, x1            /* .hi.. */
+	umulh	x7, x9, x22             /* .hi */
+	adc	x7, x7, xzr             /* .hi.. */
+	adds	x14, x14, x15           /* a[0]*b[0].lo.lo.hi.. */
+	umulh	x3, x9, x20             /* .hi */
+	adcs	x9, x13, x5             /* .hi.. */
+	adcs	x12, x12, x3            /* .hi.. */
+	adc	x13, x7, xzr            /* .hi.. */
+	adds	x8, x14, x8             /* a[0]*b[0].lo.lo.hi.. return (low + high).reduce_once(N) */
+	adcs	x9, x9, x11             /* .hi.. */
+	adcs	x12, x12, x16           /* .hi.. */
+	adcs	x11, x13, x17           /* .hi.. */
 	cset	x13, cs                 /* %v153 */
 	subs	x10, x8, x10            /* a[0]*b[0].lo.lo.hi.. */
 	sbcs	x14, x9, x2             /* .hi.. */
 	adcs	x15, x12, xzr           /* .hi.. */
 	sbcs	x16, x11, x22           /* .hi.. */
 	sbcs	xzr, x13, xzr
-	csel	x8, x8, x10, cc         /* %v158 */
-	csel	x9, x9, x14, cc         /* %v159 */
-	csel	x10, x12, x15, cc       /* %v160 */
 	csel	x11, x11, x16, cc       /* %v161 */
-	stp	x8, x9, [x0]            /*                      def mul(a: element, b: element) -> element: */
-	stp	x10, x11, [x0, #16]
+	csel	x12, x12, x15, cc       /* %v160 */
+	csel	x9, x9, x14, cc         /* %v159 */
+	csel	x8, x8, x10, cc         /* %v158 */
+	stp	x12, x11, [x0, #16]     /*                      def mul(a: element, b: element) -> element: */
+	stp	x8, x9, [x0]
 	ldr	x23, [sp, #32]          /* restore */
 	.cfi_restore x23
 	ldp	x21, x22, [sp, #16]     /* restore */
@@ -287,152 +287,152 @@ SYMBOL(p256_order_sqr):
 	.cfi_offset x22, -8
 	ldp	x9, x8, [x1]            /* x9=a[0] x8=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	mul	x12, x8, x10            /* a[1]*a[2].lo         return reduced(a.value * a.value) */
-	umulh	x13, x8, x10            /* a[1]*a[2].hi */
-	mul	x14, x9, x10            /* a[0]*a[2].lo */
-	umulh	x15, x9, x10            /* a[0]*a[2].hi */
-	mul	x16, x8, x11            /* a[1]*a[3].lo */
+	umulh	x13, x8, x10            /* a[1]*a[2].hi         return reduced(a.value * a.value) */
 	umulh	x17, x8, x11            /* a[1]*a[3].hi */
-	mul	x7, x9, x8              /* a[0]*a[1].lo */
+	umulh	x15, x9, x10            /* a[0]*a[2].hi */
+	mul	x7, x9, x9              /* a[0]*a[0].lo */
+	movz	x12, #0xbc4f
+	mul	x14, x8, x10            /* a[1]*a[2].lo */
+	movk	x12, #0xee00, lsl #16
 	umulh	x6, x9, x8              /* a[0]*a[1].hi */
+	adds	x14, x14, x15           /* a[1]*a[2].lo.. */
+	mul	x15, x9, x10            /* a[0]*a[2].lo */
+	movk	x12, #0xc8aa, lsl #32
+	mul	x16, x8, x11            /* a[1]*a[3].lo */
 	mul	x5, x9, x11             /* a[0]*a[3].lo */
-	umulh	x4, x9, x11             /* a[0]*a[3].hi */
-	adds	x12, x12, x15           /* a[1]*a[2].lo.. */
-	mul	x15, x10, x11           /* a[2]*a[3].lo */
+	movz	x4, #0x2551
 	adcs	x13, x13, x16           /* a[1]*a[2].hi.. */
 	umulh	x16, x10, x11           /* a[2]*a[3].hi */
+	umulh	x3, x9, x11             /* a[0]*a[3].hi */
 	adc	x17, x17, xzr           /* a[1]*a[3].hi.. */
-	adds	x14, x14, x6            /* a[0]*a[2].lo.. */
-	adcs	x12, x12, x5            /* a[1]*a[2].lo.. */
-	adcs	x13, x13, x4            /* a[1]*a[2].hi.. */
-	adcs	x15, x17, x15           /* a[1]*a[3].hi.. */
+	adds	x15, x15, x6            /* a[0]*a[2].lo.. */
+	movk	x12, #0xccd1, lsl #48   /* 0xccd1c8aaee00bc4f */
+	mul	x6, x10, x11            /* a[2]*a[3].lo */
+	movz	x2, #0x9e84
+	movz	x1, #0xd2e4
+	adcs	x14, x14, x5            /* a[1]*a[2].lo.. */
+	mul	x5, x11, x11            /* a[3]*a[3].lo */
+	umulh	x19, x9, x9             /* a[0]*a[0].hi */
+	mul	x9, x9, x8              /* a[0]*a[1].lo */
+	adcs	x13, x13, x3            /* a[1]*a[2].hi.. */
+	adcs	x17, x17, x6            /* a[1]*a[3].hi.. */
 	adc	x16, x16, xzr           /* a[2]*a[3].hi.. */
-	adds	x17, x7, x7             /* a[0]*a[1].lo.. */
-	mul	x7, x9, x9              /* a[0]*a[0].lo */
-	adcs	x14, x14, x14           /* a[0]*a[2].lo.. */
-	umulh	x9, x9, x9              /* a[0]*a[0].hi */
-	adcs	x12, x12, x12           /* a[1]*a[2].lo.. */
-	mul	x6, x8, x8              /* a[1]*a[1].lo */
+	adds	x9, x9, x9              /* a[0]*a[1].lo.. */
+	adcs	x15, x15, x15           /* a[0]*a[2].lo.. */
+	movk	x1, #0x7d74, lsl #16
+	umulh	x6, x7, x12             /* a[0]*a[0].lo.hi      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adcs	x14, x14, x14           /* a[1]*a[2].lo..       return reduced(a.value * a.value) */
+	movk	x2, #0xa717, lsl #16
+	mul	x3, x8, x8              /* a[1]*a[1].lo */
 	adcs	x13, x13, x13           /* a[1]*a[2].hi.. */
-	umulh	x8, x8, x8              /* a[1]*a[1].hi */
-	adcs	x15, x15, x15           /* a[1]*a[3].hi.. */
-	mul	x5, x10, x10            /* a[2]*a[2].lo */
+	umulh	x20, x10, x10           /* a[2]*a[2].hi */
+	mul	x21, x7, x12            /* a[0]*a[0].lo.lo      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	umulh	x8, x8, x8              /* a[1]*a[1].hi         return reduced(a.value * a.value) */
+	adcs	x17, x17, x17           /* a[1]*a[3].hi.. */
 	adcs	x16, x16, x16           /* a[2]*a[3].hi.. */
-	umulh	x10, x10, x10           /* a[2]*a[2].hi */
-	cset	x4, cs                  /* %v33 */
-	mul	x3, x11, x11            /* a[3]*a[3].lo */
-	adds	x9, x17, x9             /* a[0]*a[1].lo.. */
-	umulh	x11, x11, x11           /* a[3]*a[3].hi */
-	adcs	x14, x14, x6            /* a[0]*a[2].lo.. */
-	movz	x17, #0xbc4f
-	movk	x17, #0xee00, lsl #16
-	movk	x17, #0xc8aa, lsl #32
-	movk	x17, #0xccd1, lsl #48   /* 0xccd1c8aaee00bc4f */
-	mul	x6, x7, x17             /* a[0]*a[0].lo.lo      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x2, x7, x17             /* a[0]*a[0].lo.hi */
-	adcs	x8, x12, x8             /* a[1]*a[2].lo..       return reduced(a.value * a.value) */
-	adcs	x12, x13, x5            /* a[1]*a[2].hi.. */
-	adcs	x10, x15, x10           /* a[1]*a[3].hi.. */
-	adcs	x13, x16, x3            /* a[2]*a[3].hi.. */
-	movz	x15, #0x2551
-	movk	x15, #0xfc63, lsl #16
-	movk	x15, #0xcac2, lsl #32
-	movk	x15, #0xf3b9, lsl #48   /* 0xf3b9cac2fc632551 */
-	umulh	x16, x6, x15            /* a[0]*a[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
-	movz	x5, #0x9e84
-	movk	x5, #0xa717, lsl #16
-	movk	x5, #0xfaad, lsl #32
-	movk	x5, #0xbce6, lsl #48    /* 0xbce6faada7179e84 */
-	mul	x3, x6, x5              /* a[0]*a[0].lo.lo.lo */
-	adc	x11, x4, x11            /* a[3]*a[3].hi..       return reduced(a.value * a.value) */
-	movz	x4, #0xd2e4
-	movk	x4, #0x7d74, lsl #16
-	movk	x4, #0x4408, lsl #32
-	movk	x4, #0x48c9, lsl #48    /* 0x48c944087d74d2e4 */
-	madd	x2, x7, x4, x2          /* a[0]*a[0].lo.lo..    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x1, x6, x5              /* a[0]*a[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
+	movk	x4, #0xfc63, lsl #16
+	mul	x10, x10, x10           /* a[2]*a[2].lo */
+	movk	x4, #0xcac2, lsl #32
+	cset	x22, cs                 /* %v33 */
+	adds	x9, x9, x19             /* a[0]*a[1].lo.. */
+	movk	x2, #0xfaad, lsl #32
+	movk	x4, #0xf3b9, lsl #48    /* 0xf3b9cac2fc632551 */
+	movk	x2, #0xbce6, lsl #48    /* 0xbce6faada7179e84 */
+	movk	x1, #0x4408, lsl #32
+	adcs	x15, x15, x3            /* a[0]*a[2].lo.. */
+	movk	x1, #0x48c9, lsl #48    /* 0x48c944087d74d2e4 */
 	movn	x19, #0                 /* 0xffffffffffffffff */
-	mul	x20, x6, x19            /* a[0]*a[0].lo.lo.lo */
-	umulh	x21, x6, x19            /* a[0]*a[0].lo.lo.hi */
-	madd	x2, x9, x17, x2         /* a[0]*a[0].lo.lo..    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	cmp	x7, #1                  /*                      low = (low + q * N).divide_exact(2**128) */
-	mov	x7, #0xffffffff00000000 /* 0xffffffff00000000 */
-	mul	x22, x6, x7             /* a[0]*a[0].lo.lo.lo */
-	adcs	x9, x9, x3              /* a[0]*a[1].lo.. */
-	umulh	x6, x6, x7              /* a[0]*a[0].lo.lo.hi */
-	adcs	x14, x14, x20           /* a[0]*a[2].lo.. */
+	adcs	x8, x14, x8             /* a[1]*a[2].lo.. */
+	madd	x14, x7, x1, x6         /* a[0]*a[0].lo.lo..    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adcs	x10, x13, x10           /* a[1]*a[2].hi..       return reduced(a.value * a.value) */
+	umulh	x11, x11, x11           /* a[3]*a[3].hi */
+	umulh	x13, x21, x4            /* a[0]*a[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
+	adcs	x17, x17, x20           /* a[1]*a[3].hi..       return reduced(a.value * a.value) */
+	adcs	x16, x16, x5            /* a[2]*a[3].hi.. */
+	mul	x20, x21, x19           /* a[0]*a[0].lo.lo.lo   low = (low + q * N).divide_exact(2**128) */
+	mov	x6, #0xffffffff00000000 /* 0xffffffff00000000 */
+	adc	x11, x22, x11           /* a[3]*a[3].hi..       return reduced(a.value * a.value) */
+	umulh	x5, x21, x19            /* a[0]*a[0].lo.lo.hi   low = (low + q * N).divide_exact(2**128) */
+	cmp	x7, #1
+	mul	x3, x21, x2             /* a[0]*a[0].lo.lo.lo */
+	adcs	x7, x9, x3              /* a[0]*a[1].lo.. */
+	adcs	x15, x15, x20           /* a[0]*a[2].lo.. */
+	madd	x9, x9, x12, x14        /* a[0]*a[0].lo.lo..    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	mul	x22, x21, x6            /* a[0]*a[0].lo.lo.lo   low = (low + q * N).divide_exact(2**128) */
+	umulh	x14, x21, x2            /* a[0]*a[0].lo.lo.hi */
 	adcs	x8, x8, x22             /* a[1]*a[2].lo.. */
-	umulh	x3, x2, x15             /* .hi */
-	mul	x20, x2, x5             /* .lo */
-	adc	x6, x6, xzr             /* a[0]*a[0].lo.lo.hi.. */
-	adds	x9, x9, x16             /* a[0]*a[1].lo.. */
-	umulh	x16, x2, x5             /* .hi */
-	mul	x22, x2, x19            /* .lo */
-	adcs	x14, x14, x1            /* a[0]*a[2].lo.. */
-	umulh	x1, x2, x19             /* .hi */
-	adcs	x8, x8, x21             /* a[1]*a[2].lo.. */
-	mul	x21, x2, x7             /* .lo */
-	adc	x6, x6, xzr             /* a[0]*a[0].lo.lo.hi.. */
-	cmp	x9, #1
-	umulh	x9, x2, x7              /* .hi */
-	adcs	x14, x14, x20           /* a[0]*a[2].lo.. */
+	umulh	x3, x21, x6             /* a[0]*a[0].lo.lo.hi */
+	umulh	x20, x9, x4             /* .hi */
+	adc	x3, x3, xzr             /* a[0]*a[0].lo.lo.hi.. */
+	adds	x13, x7, x13            /* a[0]*a[1].lo.. */
+	mul	x7, x9, x2              /* .lo */
+	adcs	x14, x15, x14           /* a[0]*a[2].lo.. */
+	mul	x21, x9, x6             /* .lo */
+	adcs	x8, x8, x5              /* a[1]*a[2].lo.. */
+	adc	x15, x3, xzr            /* a[0]*a[0].lo.lo.hi.. */
+	cmp	x13, #1
+	umulh	x13, x9, x2             /* .hi */
+	mul	x22, x9, x19            /* .lo */
+	adcs	x14, x14, x7            /* a[0]*a[2].lo.. */
+	umulh	x7, x9, x19             /* .hi */
 	adcs	x8, x8, x22             /* a[1]*a[2].lo.. */
-	adcs	x6, x6, x21             /* a[0]*a[0].lo.lo.hi.. */
+	umulh	x9, x9, x6              /* .hi */
+	adcs	x15, x15, x21           /* a[0]*a[0].lo.lo.hi.. */
 	adc	x9, x9, xzr             /* .hi.. */
-	adds	x14, x14, x3            /* a[0]*a[2].lo.. */
-	adcs	x8, x8, x16             /* a[1]*a[2].lo.. */
-	mul	x16, x14, x17           /* a[0]*a[2].lo...lo    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x3, x14, x17            /* a[0]*a[2].lo...hi */
-	adcs	x6, x6, x1              /* a[0]*a[0].lo.lo.hi.. low = (low + q * N).divide_exact(2**128) */
+	adds	x14, x14, x20           /* a[0]*a[2].lo.. */
+	mul	x5, x14, x12            /* a[0]*a[2].lo...lo    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adcs	x8, x8, x13             /* a[1]*a[2].lo..       low = (low + q * N).divide_exact(2**128) */
+	umulh	x3, x14, x12            /* a[0]*a[2].lo...hi    q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	mul	x13, x5, x2             /* .lo                  low = (low + q * N).divide_exact(2**128) */
+	adcs	x15, x15, x7            /* a[0]*a[0].lo.lo.hi.. */
+	umulh	x7, x5, x4              /* .hi */
+	madd	x3, x14, x1, x3         /* a[0]*a[2].lo...lo..  q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	umulh	x1, x5, x19             /* .hi                  low = (low + q * N).divide_exact(2**128) */
 	adc	x9, x9, xzr             /* .hi.. */
-	umulh	x2, x16, x15            /* .hi */
-	mul	x1, x16, x5             /* .lo */
-	umulh	x20, x16, x5            /* .hi */
-	mul	x21, x16, x19           /* .lo */
-	madd	x4, x14, x4, x3         /* a[0]*a[2].lo...lo..  q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x3, x16, x19            /* .hi                  low = (low + q * N).divide_exact(2**128) */
-	madd	x17, x8, x17, x4        /* a[0]*a[2].lo...lo..  q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	cmp	x14, #1                 /*                      low = (low + q * N).divide_exact(2**128) */
-	mul	x14, x16, x7            /* .lo */
-	adcs	x8, x8, x1              /* a[1]*a[2].lo.. */
-	umulh	x16, x16, x7            /* .hi */
-	adcs	x6, x6, x21             /* a[0]*a[0].lo.lo.hi.. */
+	cmp	x14, #1
+	adcs	x13, x8, x13            /* a[1]*a[2].lo.. */
+	mul	x21, x5, x19            /* .lo */
+	mul	x14, x5, x6             /* .lo */
+	adcs	x15, x15, x21           /* a[0]*a[0].lo.lo.hi.. */
+	madd	x8, x8, x12, x3         /* a[0]*a[2].lo...lo..  q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	umulh	x12, x5, x6             /* .hi                  low = (low + q * N).divide_exact(2**128) */
 	adcs	x9, x9, x14             /* .hi.. */
-	umulh	x14, x17, x15           /* .hi */
-	mul	x4, x17, x5             /* .lo */
-	adc	x16, x16, xzr           /* .hi.. */
-	adds	x8, x8, x2              /* a[1]*a[2].lo.. */
-	umulh	x2, x17, x5             /* .hi */
-	mul	x1, x17, x19            /* .lo */
-	adcs	x6, x6, x20             /* a[0]*a[0].lo.lo.hi.. */
-	umulh	x19, x17, x19           /* .hi */
-	adcs	x9, x9, x3              /* .hi.. */
-	mul	x3, x17, x7             /* .lo */
-	adc	x16, x16, xzr           /* .hi.. */
-	cmp	x8, #1
-	umulh	x8, x17, x7             /* .hi */
-	adcs	x17, x6, x4             /* a[0]*a[0].lo.lo.hi.. */
+	adc	x12, x12, xzr           /* .hi.. */
+	adds	x13, x13, x7            /* a[1]*a[2].lo.. */
+	umulh	x20, x5, x2             /* .hi */
+	mul	x14, x8, x19            /* .lo */
+	adcs	x15, x15, x20           /* a[0]*a[0].lo.lo.hi.. */
+	umulh	x7, x8, x4              /* .hi */
 	adcs	x9, x9, x1              /* .hi.. */
-	adcs	x16, x16, x3            /* .hi.. */
+	mul	x5, x8, x2              /* .lo */
+	umulh	x3, x8, x2              /* .hi */
+	adc	x12, x12, xzr           /* .hi.. */
+	cmp	x13, #1
+	adcs	x13, x15, x5            /* a[0]*a[0].lo.lo.hi.. */
+	adcs	x9, x9, x14             /* .hi.. */
+	mul	x14, x8, x6             /* .lo */
+	adcs	x12, x12, x14           /* .hi.. */
+	umulh	x19, x8, x19            /* .hi */
+	umulh	x8, x8, x6              /* .hi */
 	adc	x8, x8, xzr             /* .hi.. */
-	adds	x14, x17, x14           /* a[0]*a[0].lo.lo.hi.. */
-	adcs	x9, x9, x2              /* .hi.. */
-	adcs	x16, x16, x19           /* .hi.. */
+	adds	x14, x13, x7            /* a[0]*a[0].lo.lo.hi.. */
+	adcs	x9, x9, x3              /* .hi.. */
+	adcs	x12, x12, x19           /* .hi.. */
 	adc	x8, x8, xzr             /* .hi.. */
-	adds	x12, x14, x12           /* a[0]*a[0].lo.lo.hi.. return (low + high).reduce_once(N) */
-	adcs	x9, x9, x10             /* .hi.. */
-	adcs	x10, x16, x13           /* .hi.. */
+	adds	x10, x14, x10           /* a[0]*a[0].lo.lo.hi.. return (low + high).reduce_once(N) */
+	adcs	x9, x9, x17             /* .hi.. */
+	adcs	x12, x12, x16           /* .hi.. */
 	adcs	x8, x8, x11             /* .hi.. */
 	cset	x11, cs                 /* %v127 */
-	subs	x13, x12, x15           /* a[0]*a[0].lo.lo.hi.. */
-	sbcs	x14, x9, x5             /* .hi.. */
-	adcs	x15, x10, xzr           /* .hi.. */
-	sbcs	x16, x8, x7             /* .hi.. */
+	subs	x13, x10, x4            /* a[0]*a[0].lo.lo.hi.. */
+	sbcs	x14, x9, x2             /* .hi.. */
+	adcs	x15, x12, xzr           /* .hi.. */
+	sbcs	x16, x8, x6             /* .hi.. */
 	sbcs	xzr, x11, xzr
-	csel	x11, x12, x13, cc       /* %v132 */
 	csel	x9, x9, x14, cc         /* %v133 */
-	csel	x10, x10, x15, cc       /* %v134 */
 	csel	x8, x8, x16, cc         /* %v135 */
+	csel	x11, x10, x13, cc       /* %v132 */
+	csel	x10, x12, x15, cc       /* %v134 */
 	stp	x11, x9, [x0]           /*                      def sqr(a: element) -> element: */
 	stp	x10, x8, [x0, #16]
 	ldp	x21, x22, [sp, #16]     /* restore */
@@ -456,9 +456,9 @@ SYMBOL(p256_order_sqr):
  * in      n: a public number of times, 0 to 2^64 - 1
  * out     out: limbs below 2^64, the last one at most 2^64 - 2^32, the value below p
  * args    out in x0, a in x1, n in x2
- * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24
- * stack   48 bytes
+ * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28
+ * stack   96 bytes
  */
 	.globl	SYMBOL(p256_order_square_n)
 	HIDDEN(p256_order_square_n)
@@ -467,178 +467,192 @@ SYMBOL(p256_order_sqr):
 SYMBOL(p256_order_square_n):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-48]!   /* save */
-	.cfi_def_cfa_offset 48
-	.cfi_offset x19, -48
-	.cfi_offset x20, -40
+	stp	x19, x20, [sp, #-96]!   /* save */
+	.cfi_def_cfa_offset 96
+	.cfi_offset x19, -96
+	.cfi_offset x20, -88
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -32
-	.cfi_offset x22, -24
+	.cfi_offset x21, -80
+	.cfi_offset x22, -72
 	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -16
-	.cfi_offset x24, -8
+	.cfi_offset x23, -64
+	.cfi_offset x24, -56
+	stp	x25, x26, [sp, #48]     /* save */
+	.cfi_offset x25, -48
+	.cfi_offset x26, -40
+	stp	x27, x28, [sp, #64]     /* save */
+	.cfi_offset x27, -32
+	.cfi_offset x28, -24
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	str	x0, [sp, #80]           /* spill out */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
 	cbz	x2, LOCAL(square_n_join2)
-	movz	x12, #0x9e84
-	movk	x12, #0xa717, lsl #16
-	movk	x12, #0xfaad, lsl #32
-	movk	x12, #0xbce6, lsl #48   /* 0xbce6faada7179e84 */
-	mov	x13, #0xffffffff00000000 /* 0xffffffff00000000 */
-	movn	x14, #0                 /* 0xffffffffffffffff */
 	movz	x15, #0xbc4f
-	movk	x15, #0xee00, lsl #16
-	movk	x15, #0xc8aa, lsl #32
-	movk	x15, #0xccd1, lsl #48   /* 0xccd1c8aaee00bc4f */
+	movz	x17, #0xd2e4
 	movz	x16, #0x2551
 	movk	x16, #0xfc63, lsl #16
 	movk	x16, #0xcac2, lsl #32
 	movk	x16, #0xf3b9, lsl #48   /* 0xf3b9cac2fc632551 */
-	movz	x17, #0xd2e4
+	movk	x15, #0xee00, lsl #16
+	movk	x15, #0xc8aa, lsl #32
+	mov	x13, #0xffffffff00000000 /* 0xffffffff00000000 */
+	movz	x12, #0x9e84
 	movk	x17, #0x7d74, lsl #16
+	movk	x15, #0xccd1, lsl #48   /* 0xccd1c8aaee00bc4f */
+	movk	x12, #0xa717, lsl #16
+	movk	x12, #0xfaad, lsl #32
+	movk	x12, #0xbce6, lsl #48   /* 0xbce6faada7179e84 */
 	movk	x17, #0x4408, lsl #32
 	movk	x17, #0x48c9, lsl #48   /* 0x48c944087d74d2e4 */
+	movn	x14, #0                 /* 0xffffffffffffffff */
 LOCAL(square_n_loop3):
-	mul	x7, x9, x10             /* s1*s2.lo             return reduced(a.value * a.value) */
-	umulh	x6, x9, x10             /* s1*s2.hi */
-	mul	x5, x8, x10             /* s0*s2.lo */
-	umulh	x4, x8, x10             /* s0*s2.hi */
-	mul	x3, x9, x11             /* s1*s3.lo */
+	umulh	x19, x8, x9             /* s0*s1.hi             return reduced(a.value * a.value) */
+	mul	x7, x9, x10             /* s1*s2.lo */
 	umulh	x1, x9, x11             /* s1*s3.hi */
-	mul	x19, x8, x9             /* s0*s1.lo */
-	umulh	x20, x8, x9             /* s0*s1.hi */
-	mul	x21, x8, x11            /* s0*s3.lo */
-	umulh	x22, x8, x11            /* s0*s3.hi */
-	mul	x23, x10, x11           /* s2*s3.lo */
-	umulh	x24, x10, x11           /* s2*s3.hi */
+	umulh	x4, x8, x10             /* s0*s2.hi */
+	mul	x5, x8, x10             /* s0*s2.lo */
 	adds	x7, x7, x4              /* s1*s2.lo.. */
+	umulh	x6, x9, x10             /* s1*s2.hi */
+	mul	x3, x9, x11             /* s1*s3.lo */
 	adcs	x6, x6, x3              /* s1*s2.hi.. */
-	adc	x4, x1, xzr             /* s1*s3.hi.. */
-	adds	x5, x5, x20             /* s0*s2.lo.. */
-	adcs	x7, x7, x21             /* s1*s2.lo.. */
-	mul	x3, x8, x8              /* s0*s0.lo */
-	adcs	x6, x6, x22             /* s1*s2.hi.. */
+	umulh	x4, x9, x9              /* s1*s1.hi */
+	mul	x0, x8, x9              /* s0*s1.lo */
+	mul	x22, x10, x11           /* s2*s3.lo */
+	adc	x3, x1, xzr             /* s1*s3.hi.. */
+	adds	x5, x5, x19             /* s0*s2.lo.. */
+	mul	x20, x8, x11            /* s0*s3.lo */
+	adcs	x7, x7, x20             /* s1*s2.lo.. */
+	umulh	x21, x8, x11            /* s0*s3.hi */
+	adcs	x6, x6, x21             /* s1*s2.hi.. */
+	mul	x25, x9, x9             /* s1*s1.lo */
+	mul	x24, x8, x8             /* s0*s0.lo */
 	umulh	x8, x8, x8              /* s0*s0.hi */
-	adcs	x4, x4, x23             /* s1*s3.hi.. */
-	mul	x1, x9, x9              /* s1*s1.lo */
-	adc	x20, x24, xzr           /* s2*s3.hi.. */
-	adds	x19, x19, x19           /* s0*s1.lo.. */
-	umulh	x9, x9, x9              /* s1*s1.hi */
-	mul	x21, x10, x10           /* s2*s2.lo */
-	adcs	x5, x5, x5              /* s0*s2.lo.. */
-	umulh	x10, x10, x10           /* s2*s2.hi */
-	adcs	x7, x7, x7              /* s1*s2.lo.. */
-	mul	x22, x11, x11           /* s3*s3.lo */
-	adcs	x6, x6, x6              /* s1*s2.hi.. */
+	adcs	x3, x3, x22             /* s1*s3.hi.. */
+	umulh	x23, x10, x11           /* s2*s3.hi */
+	mul	x19, x24, x15           /* s0*s0.lo.lo          q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adc	x21, x23, xzr           /* s2*s3.hi..           return reduced(a.value * a.value) */
+	adds	x0, x0, x0              /* s0*s1.lo.. */
+	umulh	x20, x24, x15           /* s0*s0.lo.hi          q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adcs	x5, x5, x5              /* s0*s2.lo..           return reduced(a.value * a.value) */
+	mul	x27, x19, x14           /* s0*s0.lo.lo.lo       low = (low + q * N).divide_exact(2**128) */
+	madd	x20, x24, x17, x20      /* s0*s0.lo.lo..        q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adcs	x7, x7, x7              /* s1*s2.lo..           return reduced(a.value * a.value) */
+	umulh	x9, x10, x10            /* s2*s2.hi */
+	umulh	x26, x19, x12           /* s0*s0.lo.lo.hi       low = (low + q * N).divide_exact(2**128) */
+	mul	x23, x19, x12           /* s0*s0.lo.lo.lo */
+	adcs	x6, x6, x6              /* s1*s2.hi..           return reduced(a.value * a.value) */
+	umulh	x22, x19, x16           /* s0*s0.lo.lo.hi       low = (low + q * N).divide_exact(2**128) */
+	mul	x10, x10, x10           /* s2*s2.lo             return reduced(a.value * a.value) */
+	adcs	x3, x3, x3              /* s1*s3.hi.. */
+	adcs	x21, x21, x21           /* s2*s3.hi.. */
+	cset	x28, cs                 /* %v38 */
+	adds	x8, x0, x8              /* s0*s1.lo.. */
+	adcs	x5, x5, x25             /* s0*s2.lo.. */
+	mul	x1, x11, x11            /* s3*s3.lo */
+	adcs	x7, x7, x4              /* s1*s2.lo.. */
+	adcs	x6, x6, x10             /* s1*s2.hi.. */
 	umulh	x11, x11, x11           /* s3*s3.hi */
-	adcs	x4, x4, x4              /* s1*s3.hi.. */
-	adcs	x20, x20, x20           /* s2*s3.hi.. */
-	cset	x23, cs                 /* %v38 */
-	adds	x8, x19, x8             /* s0*s1.lo.. */
-	mul	x19, x3, x15            /* s0*s0.lo.lo          q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x24, x3, x15            /* s0*s0.lo.hi */
-	adcs	x5, x5, x1              /* s0*s2.lo..           return reduced(a.value * a.value) */
-	adcs	x9, x7, x9              /* s1*s2.lo.. */
-	adcs	x7, x6, x21             /* s1*s2.hi.. */
-	adcs	x10, x4, x10            /* s1*s3.hi.. */
-	umulh	x6, x19, x16            /* s0*s0.lo.lo.hi       low = (low + q * N).divide_exact(2**128) */
-	mul	x4, x19, x12            /* s0*s0.lo.lo.lo */
-	umulh	x1, x19, x12            /* s0*s0.lo.lo.hi */
-	adcs	x20, x20, x22           /* s2*s3.hi..           return reduced(a.value * a.value) */
-	madd	x21, x3, x17, x24       /* s0*s0.lo.lo..        q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	mul	x22, x19, x14           /* s0*s0.lo.lo.lo       low = (low + q * N).divide_exact(2**128) */
-	umulh	x24, x19, x14           /* s0*s0.lo.lo.hi */
-	adc	x11, x23, x11           /* s3*s3.hi..           return reduced(a.value * a.value) */
-	mul	x23, x19, x13           /* s0*s0.lo.lo.lo       low = (low + q * N).divide_exact(2**128) */
-	umulh	x19, x19, x13           /* s0*s0.lo.lo.hi */
-	cmp	x3, #1
-	adcs	x4, x8, x4              /* s0*s1.lo.. */
-	madd	x8, x8, x15, x21        /* s0*s0.lo.lo..        q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adcs	x5, x5, x22             /* s0*s2.lo..           low = (low + q * N).divide_exact(2**128) */
-	adcs	x9, x9, x23             /* s1*s2.lo.. */
-	adc	x3, x19, xzr            /* s0*s0.lo.lo.hi.. */
-	adds	x6, x4, x6              /* s0*s1.lo.. */
-	adcs	x5, x5, x1              /* s0*s2.lo.. */
-	adcs	x9, x9, x24             /* s1*s2.lo.. */
-	umulh	x4, x8, x16             /* s0*s0.lo.lo...hi */
-	mul	x1, x8, x12             /* s0*s0.lo.lo...lo */
-	umulh	x19, x8, x12            /* s0*s0.lo.lo...hi */
-	adc	x3, x3, xzr             /* s0*s0.lo.lo.hi.. */
-	mul	x21, x8, x14            /* s0*s0.lo.lo...lo */
-	umulh	x22, x8, x14            /* s0*s0.lo.lo...hi */
-	mul	x23, x8, x13            /* s0*s0.lo.lo...lo */
-	umulh	x8, x8, x13             /* s0*s0.lo.lo...hi */
-	cmp	x6, #1
-	adcs	x6, x5, x1              /* s0*s2.lo.. */
-	adcs	x9, x9, x21             /* s1*s2.lo.. */
-	adcs	x5, x3, x23             /* s0*s0.lo.lo.hi.. */
-	adc	x8, x8, xzr             /* s0*s0.lo.lo...hi.. */
-	adds	x6, x6, x4              /* s0*s2.lo.. */
-	adcs	x9, x9, x19             /* s1*s2.lo.. */
-	mul	x4, x6, x15             /* s0*s2.lo...lo        q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x3, x6, x15             /* s0*s2.lo...hi */
-	adcs	x5, x5, x22             /* s0*s0.lo.lo.hi..     low = (low + q * N).divide_exact(2**128) */
-	adc	x8, x8, xzr             /* s0*s0.lo.lo...hi.. */
-	cmp	x6, #1
-	umulh	x1, x4, x16             /* s0*s2.lo...lo.hi */
-	mul	x19, x4, x12            /* s0*s2.lo...lo.lo */
-	umulh	x21, x4, x12            /* s0*s2.lo...lo.hi */
-	mul	x22, x4, x14            /* s0*s2.lo...lo.lo */
-	madd	x6, x6, x17, x3         /* s0*s2.lo...lo..      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	umulh	x3, x4, x14             /* s0*s2.lo...lo.hi     low = (low + q * N).divide_exact(2**128) */
-	mul	x23, x4, x13            /* s0*s2.lo...lo.lo */
-	umulh	x4, x4, x13             /* s0*s2.lo...lo.hi */
-	adcs	x19, x9, x19            /* s1*s2.lo.. */
-	madd	x9, x9, x15, x6         /* s0*s2.lo...lo..      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
-	adcs	x6, x5, x22             /* s0*s0.lo.lo.hi..     low = (low + q * N).divide_exact(2**128) */
-	adcs	x8, x8, x23             /* s0*s0.lo.lo...hi.. */
+	adcs	x10, x3, x9             /* s1*s3.hi.. */
+	madd	x9, x8, x15, x20        /* s0*s0.lo.lo..        q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adcs	x3, x21, x1             /* s2*s3.hi..           return reduced(a.value * a.value) */
+	adc	x11, x28, x11           /* s3*s3.hi.. */
+	cmp	x24, #1                 /*                      low = (low + q * N).divide_exact(2**128) */
+	umulh	x1, x9, x16             /* s0*s0.lo.lo...hi */
+	adcs	x8, x8, x23             /* s0*s1.lo.. */
+	mul	x4, x9, x12             /* s0*s0.lo.lo...lo */
+	umulh	x0, x19, x14            /* s0*s0.lo.lo.hi */
+	adcs	x5, x5, x27             /* s0*s2.lo.. */
+	umulh	x20, x19, x13           /* s0*s0.lo.lo.hi */
+	mul	x19, x19, x13           /* s0*s0.lo.lo.lo */
+	adcs	x7, x7, x19             /* s1*s2.lo.. */
+	adc	x19, x20, xzr           /* s0*s0.lo.lo.hi.. */
+	adds	x8, x8, x22             /* s0*s1.lo.. */
+	adcs	x5, x5, x26             /* s0*s2.lo.. */
+	adcs	x7, x7, x0              /* s1*s2.lo.. */
+	adc	x0, x19, xzr            /* s0*s0.lo.lo.hi.. */
+	cmp	x8, #1
+	adcs	x8, x5, x4              /* s0*s2.lo.. */
+	mul	x23, x9, x14            /* s0*s0.lo.lo...lo */
+	mul	x25, x9, x13            /* s0*s0.lo.lo...lo */
+	adcs	x7, x7, x23             /* s1*s2.lo.. */
+	umulh	x5, x9, x13             /* s0*s0.lo.lo...hi */
+	umulh	x21, x9, x12            /* s0*s0.lo.lo...hi */
+	adcs	x4, x0, x25             /* s0*s0.lo.lo.hi.. */
+	adc	x5, x5, xzr             /* s0*s0.lo.lo...hi.. */
+	adds	x8, x8, x1              /* s0*s2.lo.. */
+	mul	x1, x8, x15             /* s0*s2.lo...lo        q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	umulh	x0, x8, x15             /* s0*s2.lo...hi */
+	adcs	x7, x7, x21             /* s1*s2.lo..           low = (low + q * N).divide_exact(2**128) */
+	umulh	x24, x9, x14            /* s0*s0.lo.lo...hi */
+	adcs	x9, x4, x24             /* s0*s0.lo.lo.hi.. */
+	mul	x19, x1, x12            /* s0*s2.lo...lo.lo */
+	adc	x5, x5, xzr             /* s0*s0.lo.lo...hi.. */
+	cmp	x8, #1
+	adcs	x19, x7, x19            /* s1*s2.lo.. */
+	madd	x8, x8, x17, x0         /* s0*s2.lo...lo..      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	mul	x21, x1, x14            /* s0*s2.lo...lo.lo     low = (low + q * N).divide_exact(2**128) */
+	madd	x8, x7, x15, x8         /* s0*s2.lo...lo..      q = (low.split(128)[0] * MINUS_INVERSE).split(128)[0] */
+	adcs	x9, x9, x21             /* s0*s0.lo.lo.hi..     low = (low + q * N).divide_exact(2**128) */
+	mul	x22, x1, x13            /* s0*s2.lo...lo.lo */
+	umulh	x0, x1, x16             /* s0*s2.lo...lo.hi */
+	umulh	x20, x1, x12            /* s0*s2.lo...lo.hi */
+	adcs	x7, x5, x22             /* s0*s0.lo.lo...hi.. */
+	umulh	x5, x1, x14             /* s0*s2.lo...lo.hi */
+	umulh	x4, x1, x13             /* s0*s2.lo...lo.hi */
+	adc	x4, x4, xzr             /* s0*s2.lo...lo.hi.. */
+	adds	x1, x19, x0             /* s1*s2.lo.. */
+	mul	x0, x8, x12             /* s0*s2.lo...lo...lo */
+	adcs	x9, x9, x20             /* s0*s0.lo.lo.hi.. */
+	umulh	x19, x8, x13            /* s0*s2.lo...lo...hi */
+	umulh	x20, x8, x16            /* s0*s2.lo...lo...hi */
+	adcs	x7, x7, x5              /* s0*s0.lo.lo...hi.. */
 	adc	x5, x4, xzr             /* s0*s2.lo...lo.hi.. */
-	adds	x4, x19, x1             /* s1*s2.lo.. */
-	adcs	x6, x6, x21             /* s0*s0.lo.lo.hi.. */
-	adcs	x8, x8, x3              /* s0*s0.lo.lo...hi.. */
-	umulh	x3, x9, x16             /* s0*s2.lo...lo...hi */
-	mul	x1, x9, x12             /* s0*s2.lo...lo...lo */
-	umulh	x19, x9, x12            /* s0*s2.lo...lo...hi */
-	adc	x5, x5, xzr             /* s0*s2.lo...lo.hi.. */
-	mul	x21, x9, x14            /* s0*s2.lo...lo...lo */
-	umulh	x22, x9, x14            /* s0*s2.lo...lo...hi */
-	mul	x23, x9, x13            /* s0*s2.lo...lo...lo */
-	umulh	x9, x9, x13             /* s0*s2.lo...lo...hi */
-	cmp	x4, #1
-	adcs	x6, x6, x1              /* s0*s0.lo.lo.hi.. */
-	adcs	x8, x8, x21             /* s0*s0.lo.lo...hi.. */
-	adcs	x5, x5, x23             /* s0*s2.lo...lo.hi.. */
-	adc	x9, x9, xzr             /* s0*s2.lo...lo...hi.. */
-	adds	x6, x6, x3              /* s0*s0.lo.lo.hi.. */
-	adcs	x8, x8, x19             /* s0*s0.lo.lo...hi.. */
+	cmp	x1, #1
+	umulh	x4, x8, x12             /* s0*s2.lo...lo...hi */
+	mul	x1, x8, x14             /* s0*s2.lo...lo...lo */
+	adcs	x9, x9, x0              /* s0*s0.lo.lo.hi.. */
+	sub	x2, x2, #1              /* n */
+	mul	x22, x8, x13            /* s0*s2.lo...lo...lo */
+	umulh	x21, x8, x14            /* s0*s2.lo...lo...hi */
+	adcs	x7, x7, x1              /* s0*s0.lo.lo...hi.. */
 	adcs	x5, x5, x22             /* s0*s2.lo...lo.hi.. */
-	adc	x9, x9, xzr             /* s0*s2.lo...lo...hi.. */
-	adds	x7, x6, x7              /* s0*s0.lo.lo.hi..     return (low + high).reduce_once(N) */
-	adcs	x10, x8, x10            /* s0*s0.lo.lo...hi.. */
-	adcs	x6, x5, x20             /* s0*s2.lo...lo.hi.. */
-	adcs	x11, x9, x11            /* s0*s2.lo...lo...hi.. */
+	adc	x8, x19, xzr            /* s0*s2.lo...lo...hi.. */
+	adds	x9, x9, x20             /* s0*s0.lo.lo.hi.. */
+	adcs	x7, x7, x4              /* s0*s0.lo.lo...hi.. */
+	adcs	x5, x5, x21             /* s0*s2.lo...lo.hi.. */
+	adc	x8, x8, xzr             /* s0*s2.lo...lo...hi.. */
+	adds	x9, x9, x6              /* s0*s0.lo.lo.hi..     return (low + high).reduce_once(N) */
+	adcs	x7, x7, x10             /* s0*s0.lo.lo...hi.. */
+	adcs	x10, x5, x3             /* s0*s2.lo...lo.hi.. */
+	adcs	x11, x8, x11            /* s0*s2.lo...lo...hi.. */
 	cset	x8, cs                  /* %v132 */
-	subs	x9, x7, x16             /* s0*s0.lo.lo.hi.. */
-	sbcs	x5, x10, x12            /* s0*s0.lo.lo...hi.. */
-	adcs	x4, x6, xzr             /* s0*s2.lo...lo.hi.. */
+	subs	x6, x9, x16             /* s0*s0.lo.lo.hi.. */
+	sbcs	x5, x7, x12             /* s0*s0.lo.lo...hi.. */
+	adcs	x4, x10, xzr            /* s0*s2.lo...lo.hi.. */
 	sbcs	x3, x11, x13            /* s0*s2.lo...lo...hi.. */
 	sbcs	xzr, x8, xzr
-	csel	x8, x7, x9, cc          /* %v137 */
-	csel	x9, x10, x5, cc         /* %v138 */
-	csel	x10, x6, x4, cc         /* %v139 */
 	csel	x11, x11, x3, cc        /* %v140 */
-	sub	x2, x2, #1              /* n */
+	csel	x10, x10, x4, cc        /* %v139 */
+	csel	x8, x9, x6, cc          /* %v137 */
+	csel	x9, x7, x5, cc          /* %v138 */
 	cbnz	x2, LOCAL(square_n_loop3)
 LOCAL(square_n_join2):
-	stp	x8, x9, [x0]            /*                      return repeat(n, sqr, a) */
-	stp	x10, x11, [x0, #16]
+	ldr	x12, [sp, #80]          /* out */
+	stp	x8, x9, [x12]           /*                      return repeat(n, sqr, a) */
+	stp	x10, x11, [x12, #16]
+	ldp	x27, x28, [sp, #64]     /* restore */
+	.cfi_restore x27
+	.cfi_restore x28
+	ldp	x25, x26, [sp, #48]     /* restore */
+	.cfi_restore x25
+	.cfi_restore x26
 	ldp	x23, x24, [sp, #32]     /* restore */
 	.cfi_restore x23
 	.cfi_restore x24
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #48     /* restore */
+	ldp	x19, x20, [sp], #96     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -1881,7 +1895,7 @@ SYMBOL(p256_order_equal):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20
- * stack   400 bytes, with what it calls
+ * stack   448 bytes, with what it calls
  */
 	.globl	SYMBOL(p256_order_invert)
 	HIDDEN(p256_order_invert)

@@ -56,8 +56,8 @@
  * out     out: limbs below 2^64, the value below p
  * args    out in x0, a in x1, b in x2
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28
- * stack   80 bytes
+ * saves   x19 x20 x21 x22 x23 x24 x25
+ * stack   64 bytes
  */
 	.globl	SYMBOL(p384_mul)
 	HIDDEN(p384_mul)
@@ -66,276 +66,274 @@
 SYMBOL(p384_mul):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-80]!   /* save */
-	.cfi_def_cfa_offset 80
-	.cfi_offset x19, -80
-	.cfi_offset x20, -72
+	stp	x19, x20, [sp, #-64]!   /* save */
+	.cfi_def_cfa_offset 64
+	.cfi_offset x19, -64
+	.cfi_offset x20, -56
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -64
-	.cfi_offset x22, -56
+	.cfi_offset x21, -48
+	.cfi_offset x22, -40
 	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -48
-	.cfi_offset x24, -40
-	stp	x25, x26, [sp, #48]     /* save */
-	.cfi_offset x25, -32
-	.cfi_offset x26, -24
-	stp	x27, x28, [sp, #64]     /* save */
-	.cfi_offset x27, -16
-	.cfi_offset x28, -8
+	.cfi_offset x23, -32
+	.cfi_offset x24, -24
+	str	x25, [sp, #48]          /* save */
+	.cfi_offset x25, -16
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
-	ldp	x3, x19, [x2, #32]      /* x3=b[4] x19=b[5] */
-	mul	x12, x8, x10            /* a[0]*b[0].lo         return reduced(a.value * b.value) */
-	umulh	x13, x8, x10            /* a[0]*b[0].hi */
-	mul	x14, x8, x11            /* a[0]*b[1].lo */
-	umulh	x15, x8, x11            /* a[0]*b[1].hi */
-	mul	x7, x8, x16             /* a[0]*b[2].lo */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
+	mul	x20, x9, x16            /* a[1]*b[2].lo         return reduced(a.value * b.value) */
 	umulh	x6, x8, x16             /* a[0]*b[2].hi */
-	mul	x5, x8, x17             /* a[0]*b[3].lo */
-	umulh	x4, x8, x17             /* a[0]*b[3].hi */
-	mul	x20, x8, x3             /* a[0]*b[4].lo */
-	umulh	x2, x8, x3              /* a[0]*b[4].hi */
-	mul	x21, x8, x19            /* a[0]*b[5].lo */
-	umulh	x8, x8, x19             /* a[0]*b[5].hi */
+	ldp	x3, x19, [x2, #32]      /* x3=b[4] x19=b[5] */
+	mul	x14, x8, x11            /* a[0]*b[1].lo */
 	mul	x22, x9, x10            /* a[1]*b[0].lo */
-	umulh	x23, x9, x10            /* a[1]*b[0].hi */
-	mul	x24, x9, x11            /* a[1]*b[1].lo */
-	umulh	x25, x9, x11            /* a[1]*b[1].hi */
-	mul	x26, x9, x16            /* a[1]*b[2].lo */
+	mul	x12, x9, x19            /* a[1]*b[5].lo */
+	umulh	x13, x8, x10            /* a[0]*b[0].hi */
 	adds	x13, x14, x13           /* a[0]*b[1].lo.. */
-	umulh	x14, x9, x16            /* a[1]*b[2].hi */
+	mul	x7, x8, x16             /* a[0]*b[2].lo */
+	umulh	x4, x8, x17             /* a[0]*b[3].hi */
+	umulh	x15, x8, x11            /* a[0]*b[1].hi */
+	mul	x14, x8, x3             /* a[0]*b[4].lo */
+	mul	x5, x8, x17             /* a[0]*b[3].lo */
 	adcs	x15, x7, x15            /* a[0]*b[2].lo.. */
-	mul	x7, x9, x17             /* a[1]*b[3].lo */
 	adcs	x6, x5, x6              /* a[0]*b[3].lo.. */
-	umulh	x5, x9, x17             /* a[1]*b[3].hi */
-	adcs	x4, x20, x4             /* a[0]*b[4].lo.. */
-	mul	x20, x9, x3             /* a[1]*b[4].lo */
+	mul	x21, x8, x19            /* a[0]*b[5].lo */
+	adcs	x4, x14, x4             /* a[0]*b[4].lo.. */
+	mul	x7, x9, x11             /* a[1]*b[1].lo */
+	umulh	x2, x8, x3              /* a[0]*b[4].hi */
+	mul	x14, x9, x17            /* a[1]*b[3].lo */
 	adcs	x2, x21, x2             /* a[0]*b[5].lo.. */
-	umulh	x21, x9, x3             /* a[1]*b[4].hi */
-	adc	x8, x8, xzr             /* a[0]*b[5].hi.. */
+	umulh	x5, x8, x19             /* a[0]*b[5].hi */
+	umulh	x21, x9, x10            /* a[1]*b[0].hi */
+	adc	x5, x5, xzr             /* a[0]*b[5].hi.. */
 	adds	x13, x13, x22           /* a[0]*b[1].lo.. */
-	mul	x22, x9, x19            /* a[1]*b[5].lo */
-	adcs	x15, x15, x24           /* a[0]*b[2].lo.. */
-	ldp	x24, x27, [x1, #16]     /* x24=a[2] x27=a[3] */
-	umulh	x9, x9, x19             /* a[1]*b[5].hi */
-	mul	x28, x24, x10           /* a[2]*b[0].lo */
-	adcs	x6, x6, x26             /* a[0]*b[3].lo.. */
-	adcs	x7, x4, x7              /* a[0]*b[4].lo.. */
-	umulh	x4, x24, x10            /* a[2]*b[0].hi */
-	adcs	x2, x2, x20             /* a[0]*b[5].lo.. */
-	mul	x20, x24, x11           /* a[2]*b[1].lo */
-	adcs	x8, x8, x22             /* a[0]*b[5].hi.. */
-	umulh	x22, x24, x11           /* a[2]*b[1].hi */
-	adc	x9, x9, xzr             /* a[1]*b[5].hi.. */
-	adds	x15, x15, x23           /* a[0]*b[2].lo.. */
-	mul	x23, x24, x16           /* a[2]*b[2].lo */
-	adcs	x6, x6, x25             /* a[0]*b[3].lo.. */
-	umulh	x25, x24, x16           /* a[2]*b[2].hi */
-	adcs	x14, x7, x14            /* a[0]*b[4].lo.. */
-	mul	x7, x24, x17            /* a[2]*b[3].lo */
-	adcs	x5, x2, x5              /* a[0]*b[5].lo.. */
-	umulh	x2, x24, x17            /* a[2]*b[3].hi */
-	adcs	x8, x8, x21             /* a[0]*b[5].hi.. */
-	mul	x21, x24, x3            /* a[2]*b[4].lo */
-	adc	x9, x9, xzr             /* a[1]*b[5].hi.. */
-	adds	x15, x15, x28           /* a[0]*b[2].lo.. */
-	umulh	x26, x24, x3            /* a[2]*b[4].hi */
+	adcs	x15, x15, x7            /* a[0]*b[2].lo.. */
 	adcs	x6, x6, x20             /* a[0]*b[3].lo.. */
-	mul	x20, x24, x19           /* a[2]*b[5].lo */
-	adcs	x14, x14, x23           /* a[0]*b[4].lo.. */
-	umulh	x23, x24, x19           /* a[2]*b[5].hi */
-	mul	x24, x27, x10           /* a[3]*b[0].lo */
-	adcs	x7, x5, x7              /* a[0]*b[5].lo.. */
-	adcs	x8, x8, x21             /* a[0]*b[5].hi.. */
-	umulh	x5, x27, x10            /* a[3]*b[0].hi */
-	adcs	x9, x9, x20             /* a[1]*b[5].hi.. */
-	mul	x20, x27, x11           /* a[3]*b[1].lo */
-	adc	x21, x23, xzr           /* a[2]*b[5].hi.. */
-	adds	x6, x6, x4              /* a[0]*b[3].lo.. */
-	umulh	x4, x27, x11            /* a[3]*b[1].hi */
-	adcs	x14, x14, x22           /* a[0]*b[4].lo.. */
-	mul	x22, x27, x16           /* a[3]*b[2].lo */
-	adcs	x7, x7, x25             /* a[0]*b[5].lo.. */
-	umulh	x23, x27, x16           /* a[3]*b[2].hi */
-	adcs	x8, x8, x2              /* a[0]*b[5].hi.. */
-	mul	x2, x27, x17            /* a[3]*b[3].lo */
-	adcs	x9, x9, x26             /* a[1]*b[5].hi.. */
-	umulh	x25, x27, x17           /* a[3]*b[3].hi */
-	adc	x21, x21, xzr           /* a[2]*b[5].hi.. */
-	adds	x6, x6, x24             /* a[0]*b[3].lo.. */
-	mul	x24, x27, x3            /* a[3]*b[4].lo */
-	adcs	x14, x14, x20           /* a[0]*b[4].lo.. */
-	umulh	x20, x27, x3            /* a[3]*b[4].hi */
-	adcs	x7, x7, x22             /* a[0]*b[5].lo.. */
-	mul	x22, x27, x19           /* a[3]*b[5].lo */
-	adcs	x8, x8, x2              /* a[0]*b[5].hi.. */
-	umulh	x2, x27, x19            /* a[3]*b[5].hi */
-	ldp	x26, x27, [x1, #32]     /* x26=a[4] x27=a[5] */
-	mul	x28, x26, x10           /* a[4]*b[0].lo */
-	adcs	x9, x9, x24             /* a[1]*b[5].hi.. */
-	adcs	x1, x21, x22            /* a[2]*b[5].hi.. */
-	umulh	x21, x26, x10           /* a[4]*b[0].hi */
-	adc	x2, x2, xzr             /* a[3]*b[5].hi.. */
-	adds	x14, x14, x5            /* a[0]*b[4].lo.. */
-	mul	x5, x26, x11            /* a[4]*b[1].lo */
-	adcs	x7, x7, x4              /* a[0]*b[5].lo.. */
-	umulh	x4, x26, x11            /* a[4]*b[1].hi */
-	adcs	x8, x8, x23             /* a[0]*b[5].hi.. */
-	mul	x22, x26, x16           /* a[4]*b[2].lo */
-	adcs	x9, x9, x25             /* a[1]*b[5].hi.. */
-	umulh	x23, x26, x16           /* a[4]*b[2].hi */
-	adcs	x1, x1, x20             /* a[2]*b[5].hi.. */
-	mul	x20, x26, x17           /* a[4]*b[3].lo */
-	adc	x2, x2, xzr             /* a[3]*b[5].hi.. */
-	adds	x14, x14, x28           /* a[0]*b[4].lo.. */
-	umulh	x24, x26, x17           /* a[4]*b[3].hi */
-	adcs	x7, x7, x5              /* a[0]*b[5].lo.. */
-	mul	x5, x26, x3             /* a[4]*b[4].lo */
-	adcs	x8, x8, x22             /* a[0]*b[5].hi.. */
-	umulh	x22, x26, x3            /* a[4]*b[4].hi */
-	adcs	x9, x9, x20             /* a[1]*b[5].hi.. */
-	mul	x20, x26, x19           /* a[4]*b[5].lo */
-	adcs	x5, x1, x5              /* a[2]*b[5].hi.. */
-	umulh	x1, x26, x19            /* a[4]*b[5].hi */
-	mul	x25, x27, x10           /* a[5]*b[0].lo */
-	adcs	x2, x2, x20             /* a[3]*b[5].hi.. */
-	adc	x1, x1, xzr             /* a[4]*b[5].hi.. */
-	adds	x7, x7, x21             /* a[0]*b[5].lo.. */
-	umulh	x10, x27, x10           /* a[5]*b[0].hi */
-	mul	x20, x27, x11           /* a[5]*b[1].lo */
-	adcs	x8, x8, x4              /* a[0]*b[5].hi.. */
-	umulh	x11, x27, x11           /* a[5]*b[1].hi */
-	mul	x4, x27, x16            /* a[5]*b[2].lo */
-	adcs	x9, x9, x23             /* a[1]*b[5].hi.. */
-	umulh	x16, x27, x16           /* a[5]*b[2].hi */
-	mul	x21, x27, x17           /* a[5]*b[3].lo */
-	adcs	x5, x5, x24             /* a[2]*b[5].hi.. */
-	umulh	x17, x27, x17           /* a[5]*b[3].hi */
-	mul	x23, x27, x3            /* a[5]*b[4].lo */
-	adcs	x2, x2, x22             /* a[3]*b[5].hi.. */
-	umulh	x3, x27, x3             /* a[5]*b[4].hi */
-	mul	x22, x27, x19           /* a[5]*b[5].lo */
-	umulh	x19, x27, x19           /* a[5]*b[5].hi */
-	adc	x1, x1, xzr             /* a[4]*b[5].hi.. */
-	adds	x7, x7, x25             /* a[0]*b[5].lo.. */
-	extr	x24, x13, x12, #32      /* (a[0]*b[0].lo).high  q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adcs	x8, x8, x20             /* a[0]*b[5].hi..       return reduced(a.value * b.value) */
-	adcs	x9, x9, x4              /* a[1]*b[5].hi.. */
-	adcs	x5, x5, x21             /* a[2]*b[5].hi.. */
-	adcs	x4, x2, x23             /* a[3]*b[5].hi.. */
-	adcs	x2, x1, x22             /* a[4]*b[5].hi.. */
-	adc	x1, x19, xzr            /* a[5]*b[5].hi.. */
-	adds	x8, x8, x10             /* a[0]*b[5].hi.. */
-	adcs	x9, x9, x11             /* a[1]*b[5].hi.. */
-	adcs	x10, x5, x16            /* a[2]*b[5].hi.. */
-	adcs	x11, x4, x17            /* a[3]*b[5].hi.. */
-	adcs	x16, x2, x3             /* a[4]*b[5].hi.. */
-	adc	x17, x1, xzr            /* a[5]*b[5].hi.. */
-	adds	x5, x12, x12, lsl #32   /* a[0]*b[0].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x13, x13, x24           /* a[0]*b[1].lo.. */
-	lsl	x4, x5, #32             /* a[0]*b[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x12, x13, x12           /* a[0]*b[1].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x13, x12, x5, #32       /* (a[0]*b[0].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x3, x12, #32            /* (a[0]*b[1].lo..).high */
-	adds	x2, x12, x4             /* a[0]*b[1].lo.. */
-	adcs	x1, x5, x13             /* a[0]*b[0].lo.. */
-	adcs	x19, x12, x3            /* a[0]*b[1].lo.. */
-	cset	x20, cs                 /* %v169 */
-	subs	xzr, x5, x4
+	mul	x20, x9, x3             /* a[1]*b[4].lo */
+	ldp	x7, x23, [x1, #16]      /* x7=a[2] x23=a[3] */
+	adcs	x4, x4, x14             /* a[0]*b[4].lo.. */
+	mul	x24, x7, x10            /* a[2]*b[0].lo */
+	umulh	x14, x7, x10            /* a[2]*b[0].hi */
+	umulh	x22, x9, x16            /* a[1]*b[2].hi */
+	adcs	x2, x2, x20             /* a[0]*b[5].lo.. */
+	adcs	x12, x5, x12            /* a[0]*b[5].hi.. */
+	umulh	x5, x9, x11             /* a[1]*b[1].hi */
+	umulh	x20, x9, x17            /* a[1]*b[3].hi */
+	umulh	x25, x9, x19            /* a[1]*b[5].hi */
+	adc	x25, x25, xzr           /* a[1]*b[5].hi.. */
+	adds	x15, x15, x21           /* a[0]*b[2].lo.. */
+	umulh	x21, x7, x16            /* a[2]*b[2].hi */
+	adcs	x6, x6, x5              /* a[0]*b[3].lo.. */
+	umulh	x5, x7, x11             /* a[2]*b[1].hi */
+	adcs	x4, x4, x22             /* a[0]*b[4].lo.. */
+	adcs	x2, x2, x20             /* a[0]*b[5].lo.. */
+	umulh	x22, x9, x3             /* a[1]*b[4].hi */
+	adcs	x9, x12, x22            /* a[0]*b[5].hi.. */
+	mul	x12, x7, x16            /* a[2]*b[2].lo */
+	mul	x20, x7, x11            /* a[2]*b[1].lo */
+	mul	x22, x7, x17            /* a[2]*b[3].lo */
+	adc	x25, x25, xzr           /* a[1]*b[5].hi.. */
+	adds	x15, x15, x24           /* a[0]*b[2].lo.. */
+	adcs	x6, x6, x20             /* a[0]*b[3].lo.. */
+	adcs	x12, x4, x12            /* a[0]*b[4].lo.. */
+	mul	x4, x7, x3              /* a[2]*b[4].lo */
+	umulh	x20, x7, x3             /* a[2]*b[4].hi */
+	adcs	x2, x2, x22             /* a[0]*b[5].lo.. */
+	mul	x24, x7, x19            /* a[2]*b[5].lo */
+	adcs	x9, x9, x4              /* a[0]*b[5].hi.. */
+	adcs	x4, x25, x24            /* a[1]*b[5].hi.. */
+	mul	x22, x23, x11           /* a[3]*b[1].lo */
+	mul	x24, x23, x10           /* a[3]*b[0].lo */
+	umulh	x25, x7, x19            /* a[2]*b[5].hi */
+	adc	x25, x25, xzr           /* a[2]*b[5].hi.. */
+	adds	x14, x6, x14            /* a[0]*b[3].lo.. */
+	umulh	x7, x7, x17             /* a[2]*b[3].hi */
+	mul	x6, x23, x3             /* a[3]*b[4].lo */
+	adcs	x5, x12, x5             /* a[0]*b[4].lo.. */
+	adcs	x12, x2, x21            /* a[0]*b[5].lo.. */
+	mul	x2, x23, x19            /* a[3]*b[5].lo */
+	adcs	x9, x9, x7              /* a[0]*b[5].hi.. */
+	adcs	x7, x4, x20             /* a[1]*b[5].hi.. */
+	mul	x4, x23, x17            /* a[3]*b[3].lo */
+	umulh	x20, x23, x3            /* a[3]*b[4].hi */
+	mul	x21, x23, x16           /* a[3]*b[2].lo */
+	adc	x25, x25, xzr           /* a[2]*b[5].hi.. */
+	adds	x14, x14, x24           /* a[0]*b[3].lo.. */
+	adcs	x5, x5, x22             /* a[0]*b[4].lo.. */
+	ldp	x1, x22, [x1, #32]      /* x1=a[4] x22=a[5] */
+	adcs	x12, x12, x21           /* a[0]*b[5].lo.. */
+	adcs	x9, x9, x4              /* a[0]*b[5].hi.. */
+	umulh	x4, x23, x10            /* a[3]*b[0].hi */
+	adcs	x7, x7, x6              /* a[1]*b[5].hi.. */
+	umulh	x6, x23, x19            /* a[3]*b[5].hi */
+	mul	x8, x8, x10             /* a[0]*b[0].lo */
+	adcs	x2, x25, x2             /* a[2]*b[5].hi.. */
+	umulh	x21, x23, x11           /* a[3]*b[1].hi */
+	umulh	x24, x23, x17           /* a[3]*b[3].hi */
+	adc	x6, x6, xzr             /* a[3]*b[5].hi.. */
+	adds	x5, x5, x4              /* a[0]*b[4].lo.. */
+	adcs	x12, x12, x21           /* a[0]*b[5].lo.. */
+	umulh	x21, x23, x16           /* a[3]*b[2].hi */
+	adcs	x9, x9, x21             /* a[0]*b[5].hi.. */
+	adcs	x7, x7, x24             /* a[1]*b[5].hi.. */
+	adcs	x4, x2, x20             /* a[2]*b[5].hi.. */
+	umulh	x2, x1, x10             /* a[4]*b[0].hi */
+	mul	x20, x1, x11            /* a[4]*b[1].lo */
+	mul	x24, x1, x10            /* a[4]*b[0].lo */
+	mul	x25, x1, x19            /* a[4]*b[5].lo */
+	adc	x21, x6, xzr            /* a[3]*b[5].hi.. */
+	adds	x5, x5, x24             /* a[0]*b[4].lo.. */
+	mul	x23, x1, x17            /* a[4]*b[3].lo */
+	mul	x24, x1, x3             /* a[4]*b[4].lo */
+	adcs	x12, x12, x20           /* a[0]*b[5].lo.. */
+	mul	x20, x1, x16            /* a[4]*b[2].lo */
+	adcs	x9, x9, x20             /* a[0]*b[5].hi.. */
+	adcs	x7, x7, x23             /* a[1]*b[5].hi.. */
+	umulh	x20, x1, x16            /* a[4]*b[2].hi */
+	adcs	x6, x4, x24             /* a[2]*b[5].hi.. */
+	adcs	x21, x21, x25           /* a[3]*b[5].hi.. */
+	umulh	x23, x1, x17            /* a[4]*b[3].hi */
+	umulh	x4, x1, x19             /* a[4]*b[5].hi */
+	adc	x4, x4, xzr             /* a[4]*b[5].hi.. */
+	adds	x12, x12, x2            /* a[0]*b[5].lo.. */
+	umulh	x24, x1, x3             /* a[4]*b[4].hi */
+	mul	x2, x22, x3             /* a[5]*b[4].lo */
+	umulh	x1, x1, x11             /* a[4]*b[1].hi */
+	umulh	x25, x22, x10           /* a[5]*b[0].hi */
+	adcs	x9, x9, x1              /* a[0]*b[5].hi.. */
+	adcs	x7, x7, x20             /* a[1]*b[5].hi.. */
+	adcs	x1, x6, x23             /* a[2]*b[5].hi.. */
+	mul	x6, x22, x11            /* a[5]*b[1].lo */
+	movn	x20, #1                 /* 0xfffffffffffffffe */
+	mul	x10, x22, x10           /* a[5]*b[0].lo */
+	adcs	x21, x21, x24           /* a[3]*b[5].hi.. */
+	lsr	x23, x8, #32            /* %v159                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	orr	x23, x23, x13, lsl #32  /* (a[0]*b[0].lo).high */
+	adc	x4, x4, xzr             /* a[4]*b[5].hi..       return reduced(a.value * b.value) */
+	adds	x10, x12, x10           /* a[0]*b[5].lo.. */
+	adcs	x9, x9, x6              /* a[0]*b[5].hi.. */
+	mul	x6, x22, x16            /* a[5]*b[2].lo */
+	mul	x12, x22, x17           /* a[5]*b[3].lo */
+	umulh	x24, x22, x19           /* a[5]*b[5].hi */
+	adcs	x7, x7, x6              /* a[1]*b[5].hi.. */
+	adcs	x1, x1, x12             /* a[2]*b[5].hi.. */
+	adcs	x6, x21, x2             /* a[3]*b[5].hi.. */
+	mul	x21, x22, x19           /* a[5]*b[5].lo */
+	adcs	x4, x4, x21             /* a[4]*b[5].hi.. */
+	umulh	x17, x22, x17           /* a[5]*b[3].hi */
+	adc	x2, x24, xzr            /* a[5]*b[5].hi.. */
+	adds	x12, x8, x8, lsl #32    /* a[0]*b[0].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x13, x13, x23           /* a[0]*b[1].lo.. */
+	umulh	x11, x22, x11           /* a[5]*b[1].hi         return reduced(a.value * b.value) */
+	lsr	x19, x12, #32           /* %v165                less = q + (q << 128) + (q << 96) - (q << 32) */
+	umulh	x3, x22, x3             /* a[5]*b[4].hi         return reduced(a.value * b.value) */
+	adds	x9, x9, x25             /* a[0]*b[5].hi.. */
+	add	x8, x13, x8             /* a[0]*b[1].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adcs	x11, x7, x11            /* a[1]*b[5].hi..       return reduced(a.value * b.value) */
+	orr	x13, x19, x8, lsl #32   /* (a[0]*b[0].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsl	x7, x12, #32            /* a[0]*b[0].lo..<< */
+	umulh	x16, x22, x16           /* a[5]*b[2].hi         return reduced(a.value * b.value) */
+	adcs	x16, x1, x16            /* a[2]*b[5].hi.. */
+	adcs	x17, x6, x17            /* a[3]*b[5].hi.. */
+	adcs	x6, x4, x3              /* a[4]*b[5].hi.. */
+	adc	x4, x2, xzr             /* a[5]*b[5].hi.. */
+	mov	x3, #0xffffffff00000000 /* 0xffffffff00000000 */
+	adds	x2, x8, x7              /* a[0]*b[1].lo..       less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x1, x8, #32             /* (a[0]*b[1].lo..).high */
+	adcs	x19, x12, x13           /* a[0]*b[0].lo.. */
+	mov	x21, #0xffffffff        /* 0xffffffff */
+	adcs	x22, x8, x1             /* a[0]*b[1].lo.. */
+	cset	x23, cs                 /* %v171 */
+	subs	xzr, x12, x7
 	sbcs	xzr, x2, x13
-	sbcs	x13, x1, x3             /* a[0]*b[0].lo.. */
-	sbcs	x4, x19, xzr            /* a[0]*b[1].lo.. */
-	sbc	x3, x20, xzr            /* %v172 */
+	sbcs	x13, x19, x1            /* a[0]*b[0].lo.. */
+	sbcs	x7, x22, xzr            /* a[0]*b[1].lo.. */
+	sbc	x2, x23, xzr            /* %v174 */
 	subs	x13, x15, x13           /* a[0]*b[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x15, x6, x4             /* a[0]*b[3].lo.. */
-	sbcs	x14, x14, x3            /* a[0]*b[4].lo.. */
-	extr	x6, x15, x13, #32       /* (a[0]*b[2].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x7, x7, xzr             /* a[0]*b[5].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x5, x5, xzr             /* a[0]*b[0].lo.. */
-	sbc	x12, x12, xzr           /* a[0]*b[1].lo.. */
-	adds	x4, x13, x13, lsl #32   /* a[0]*b[2].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x15, x15, x6            /* a[0]*b[3].lo.. */
-	lsl	x6, x4, #32             /* a[0]*b[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x13, x15, x13           /* a[0]*b[3].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x15, x13, x4, #32       /* (a[0]*b[2].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x3, x13, #32            /* (a[0]*b[3].lo..).high */
-	adds	x2, x13, x6             /* a[0]*b[3].lo.. */
-	adcs	x1, x4, x15             /* a[0]*b[2].lo.. */
-	adcs	x19, x13, x3            /* a[0]*b[3].lo.. */
-	cset	x20, cs                 /* %v189 */
-	subs	xzr, x4, x6
-	sbcs	xzr, x2, x15
-	sbcs	x15, x1, x3             /* a[0]*b[2].lo.. */
-	sbcs	x6, x19, xzr            /* a[0]*b[3].lo.. */
-	sbc	x3, x20, xzr            /* %v192 */
-	subs	x14, x14, x15           /* a[0]*b[4].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x15, x7, x6             /* a[0]*b[5].lo.. */
-	sbcs	x7, x5, x3              /* a[0]*b[0].lo.. */
-	extr	x6, x15, x14, #32       /* (a[0]*b[4].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbcs	x14, x14, x7            /* a[0]*b[3].lo.. */
+	sbcs	x5, x5, x2              /* a[0]*b[4].lo.. */
+	sbcs	x7, x10, xzr            /* a[0]*b[5].lo.. */
+	sbcs	x10, x12, xzr           /* a[0]*b[0].lo.. */
+	lsr	x15, x13, #32           /* %v181                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbc	x12, x8, xzr            /* a[0]*b[1].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	adds	x8, x13, x13, lsl #32   /* a[0]*b[2].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	orr	x15, x15, x14, lsl #32  /* (a[0]*b[2].lo..).high */
+	adc	x14, x14, x15           /* a[0]*b[3].lo.. */
+	add	x13, x14, x13           /* a[0]*b[3].lo.. */
+	lsl	x15, x8, #32            /* a[0]*b[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	adds	x2, x13, x15            /* a[0]*b[3].lo.. */
+	lsr	x14, x8, #32            /* %v187 */
+	lsr	x1, x13, #32            /* (a[0]*b[3].lo..).high */
+	orr	x14, x14, x13, lsl #32  /* (a[0]*b[2].lo..).high */
+	adcs	x19, x8, x14            /* a[0]*b[2].lo.. */
+	adcs	x22, x13, x1            /* a[0]*b[3].lo.. */
+	cset	x23, cs                 /* %v193 */
+	subs	xzr, x8, x15
+	sbcs	xzr, x2, x14
+	sbcs	x14, x19, x1            /* a[0]*b[2].lo.. */
+	sbcs	x15, x22, xzr           /* a[0]*b[3].lo.. */
+	sbc	x2, x23, xzr            /* %v196 */
+	subs	x14, x5, x14            /* a[0]*b[4].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x15, x7, x15            /* a[0]*b[5].lo.. */
+	sbcs	x10, x10, x2            /* a[0]*b[0].lo.. */
+	lsr	x7, x14, #32            /* %v203                q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	sbcs	x12, x12, xzr           /* a[0]*b[1].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x5, x4, xzr             /* a[0]*b[2].lo.. */
+	sbcs	x5, x8, xzr             /* a[0]*b[2].lo.. */
 	sbc	x13, x13, xzr           /* a[0]*b[3].lo.. */
-	adds	x4, x14, x14, lsl #32   /* a[0]*b[4].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x15, x15, x6            /* a[0]*b[5].lo.. */
-	lsl	x6, x4, #32             /* a[0]*b[4].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x14, x15, x14           /* a[0]*b[5].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x15, x14, x4, #32       /* (a[0]*b[4].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x3, x14, #32            /* (a[0]*b[5].lo..).high */
-	adds	x2, x14, x6             /* a[0]*b[5].lo.. */
-	adcs	x1, x4, x15             /* a[0]*b[4].lo.. */
-	adcs	x19, x14, x3            /* a[0]*b[5].lo.. */
-	cset	x20, cs                 /* %v209 */
-	subs	xzr, x4, x6
-	sbcs	xzr, x2, x15
-	sbcs	x15, x1, x3             /* a[0]*b[4].lo.. */
-	sbcs	x6, x19, xzr            /* a[0]*b[5].lo.. */
-	sbc	x3, x20, xzr            /* %v212 */
-	subs	x15, x7, x15            /* a[0]*b[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x12, x12, x6            /* a[0]*b[1].lo.. */
-	sbcs	x7, x5, x3              /* a[0]*b[2].lo.. */
+	adds	x8, x14, x14, lsl #32   /* a[0]*b[4].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	lsr	x2, x8, #32             /* %v209                less = q + (q << 128) + (q << 96) - (q << 32) */
+	orr	x7, x7, x15, lsl #32    /* (a[0]*b[4].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	lsl	x1, x8, #32             /* a[0]*b[4].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	adc	x15, x15, x7            /* a[0]*b[5].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	add	x14, x15, x14           /* a[0]*b[5].lo.. */
+	lsr	x15, x14, #32           /* (a[0]*b[5].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
+	adds	x7, x14, x1             /* a[0]*b[5].lo.. */
+	orr	x2, x2, x14, lsl #32    /* (a[0]*b[4].lo..).high */
+	adcs	x19, x8, x2             /* a[0]*b[4].lo.. */
+	adcs	x22, x14, x15           /* a[0]*b[5].lo.. */
+	cset	x23, cs                 /* %v215 */
+	subs	xzr, x8, x1
+	sbcs	xzr, x7, x2
+	sbcs	x15, x19, x15           /* a[0]*b[4].lo.. */
+	sbcs	x7, x22, xzr            /* a[0]*b[5].lo.. */
+	sbc	x2, x23, xzr            /* %v218 */
+	subs	x15, x10, x15           /* a[0]*b[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x12, x12, x7            /* a[0]*b[1].lo.. */
+	sbcs	x7, x5, x2              /* a[0]*b[2].lo.. */
 	sbcs	x13, x13, xzr           /* a[0]*b[3].lo.. */
-	sbcs	x6, x4, xzr             /* a[0]*b[4].lo.. */
+	sbcs	x8, x8, xzr             /* a[0]*b[4].lo.. */
 	sbc	x14, x14, xzr           /* a[0]*b[5].lo.. */
-	adds	x8, x15, x8             /* a[0]*b[0].lo..       return (low + high).reduce_once(P) */
-	adcs	x9, x12, x9             /* a[0]*b[1].lo.. */
-	adcs	x10, x7, x10            /* a[0]*b[2].lo.. */
-	adcs	x11, x13, x11           /* a[0]*b[3].lo.. */
-	adcs	x12, x6, x16            /* a[0]*b[4].lo.. */
-	adcs	x13, x14, x17           /* a[0]*b[5].lo.. */
-	cset	x14, cs                 /* %v225 */
-	mov	x15, #0xffffffff        /* 0xffffffff */
-	subs	x15, x8, x15            /* a[0]*b[0].lo.. */
-	mov	x16, #0xffffffff00000000 /* 0xffffffff00000000 */
-	sbcs	x16, x9, x16            /* a[0]*b[1].lo.. */
-	movn	x17, #1                 /* 0xfffffffffffffffe */
-	sbcs	x17, x10, x17           /* a[0]*b[2].lo.. */
-	adcs	x7, x11, xzr            /* a[0]*b[3].lo.. */
-	adcs	x6, x12, xzr            /* a[0]*b[4].lo.. */
+	adds	x9, x15, x9             /* a[0]*b[0].lo..       return (low + high).reduce_once(P) */
+	adcs	x10, x12, x11           /* a[0]*b[1].lo.. */
+	adcs	x11, x7, x16            /* a[0]*b[2].lo.. */
+	adcs	x12, x13, x17           /* a[0]*b[3].lo.. */
+	adcs	x8, x8, x6              /* a[0]*b[4].lo.. */
+	adcs	x13, x14, x4            /* a[0]*b[5].lo.. */
+	cset	x14, cs                 /* %v231 */
+	subs	x15, x9, x21            /* a[0]*b[0].lo.. */
+	sbcs	x16, x10, x3            /* a[0]*b[1].lo.. */
+	sbcs	x17, x11, x20           /* a[0]*b[2].lo.. */
+	adcs	x7, x12, xzr            /* a[0]*b[3].lo.. */
+	adcs	x6, x8, xzr             /* a[0]*b[4].lo.. */
 	adcs	x5, x13, xzr            /* a[0]*b[5].lo.. */
 	sbcs	xzr, x14, xzr
-	csel	x8, x8, x15, cc         /* %v235 */
-	csel	x9, x9, x16, cc         /* %v236 */
-	csel	x10, x10, x17, cc       /* %v237 */
-	csel	x11, x11, x7, cc        /* %v238 */
-	csel	x12, x12, x6, cc        /* %v239 */
-	csel	x13, x13, x5, cc        /* %v240 */
-	stp	x8, x9, [x0]            /*                      def mul(a: element, b: element) -> element: */
-	stp	x10, x11, [x0, #16]
-	stp	x12, x13, [x0, #32]
-	ldp	x27, x28, [sp, #64]     /* restore */
-	.cfi_restore x27
-	.cfi_restore x28
-	ldp	x25, x26, [sp, #48]     /* restore */
+	csel	x12, x12, x7, cc        /* %v244 */
+	csel	x11, x11, x17, cc       /* %v243 */
+	csel	x10, x10, x16, cc       /* %v242 */
+	csel	x9, x9, x15, cc         /* %v241 */
+	stp	x11, x12, [x0, #16]     /*                      def mul(a: element, b: element) -> element: */
+	csel	x13, x13, x5, cc        /* %v246                return (low + high).reduce_once(P) */
+	stp	x9, x10, [x0]           /*                      def mul(a: element, b: element) -> element: */
+	csel	x12, x8, x6, cc         /* %v245                return (low + high).reduce_once(P) */
+	stp	x12, x13, [x0, #32]     /*                      def mul(a: element, b: element) -> element: */
+	ldr	x25, [sp, #48]          /* restore */
 	.cfi_restore x25
-	.cfi_restore x26
 	ldp	x23, x24, [sp, #32]     /* restore */
 	.cfi_restore x23
 	.cfi_restore x24
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #80     /* restore */
+	ldp	x19, x20, [sp], #64     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -368,162 +366,170 @@ SYMBOL(p384_sqr):
 	.cfi_offset x20, -24
 	str	x21, [sp, #16]          /* save */
 	.cfi_offset x21, -16
-	ldp	x8, x9, [x1, #16]       /* x8=a[2] x9=a[3] */
 	ldp	x13, x12, [x1]          /* x13=a[0] x12=a[1] */
+	ldp	x8, x9, [x1, #16]       /* x8=a[2] x9=a[3] */
 	ldp	x16, x17, [x1, #32]     /* x16=a[4] x17=a[5] */
-	mul	x10, x8, x9             /* a[2]*a[3].lo         return reduced(a.value * a.value) */
-	umulh	x11, x8, x9             /* a[2]*a[3].hi */
-	mul	x14, x12, x9            /* a[1]*a[3].lo */
-	umulh	x15, x12, x9            /* a[1]*a[3].hi */
-	mul	x7, x8, x16             /* a[2]*a[4].lo */
-	umulh	x6, x8, x16             /* a[2]*a[4].hi */
-	mul	x5, x12, x8             /* a[1]*a[2].lo */
-	umulh	x4, x12, x8             /* a[1]*a[2].hi */
+	umulh	x2, x12, x16            /* a[1]*a[4].hi         return reduced(a.value * a.value) */
 	mul	x3, x12, x16            /* a[1]*a[4].lo */
-	umulh	x2, x12, x16            /* a[1]*a[4].hi */
+	umulh	x15, x12, x9            /* a[1]*a[3].hi */
+	mul	x10, x8, x9             /* a[2]*a[3].lo */
 	adds	x10, x10, x15           /* a[2]*a[3].lo.. */
-	mul	x15, x9, x16            /* a[3]*a[4].lo */
+	umulh	x11, x8, x9             /* a[2]*a[3].hi */
+	mul	x7, x8, x16             /* a[2]*a[4].lo */
 	adcs	x11, x11, x7            /* a[2]*a[3].hi.. */
-	umulh	x7, x9, x16             /* a[3]*a[4].hi */
+	umulh	x4, x12, x8             /* a[1]*a[2].hi */
+	umulh	x6, x8, x16             /* a[2]*a[4].hi */
 	adc	x6, x6, xzr             /* a[2]*a[4].hi.. */
+	mul	x14, x12, x9            /* a[1]*a[3].lo */
 	adds	x14, x14, x4            /* a[1]*a[3].lo.. */
-	mul	x4, x13, x8             /* a[0]*a[2].lo */
-	umulh	x1, x13, x8             /* a[0]*a[2].hi */
-	adcs	x10, x10, x3            /* a[2]*a[3].lo.. */
-	mul	x3, x13, x16            /* a[0]*a[4].lo */
-	umulh	x19, x13, x16           /* a[0]*a[4].hi */
-	adcs	x11, x11, x2            /* a[2]*a[3].hi.. */
-	mul	x2, x12, x17            /* a[1]*a[5].lo */
-	adcs	x15, x6, x15            /* a[2]*a[4].hi.. */
-	umulh	x6, x12, x17            /* a[1]*a[5].hi */
-	adc	x7, x7, xzr             /* a[3]*a[4].hi.. */
+	umulh	x7, x9, x16             /* a[3]*a[4].hi */
+	mul	x5, x12, x8             /* a[1]*a[2].lo */
 	mul	x20, x9, x17            /* a[3]*a[5].lo */
-	umulh	x21, x9, x17            /* a[3]*a[5].hi */
-	adds	x5, x5, x1              /* a[1]*a[2].lo.. */
-	mul	x1, x13, x12            /* a[0]*a[1].lo */
-	adcs	x14, x14, x3            /* a[1]*a[3].lo.. */
-	umulh	x3, x13, x12            /* a[0]*a[1].hi */
-	adcs	x10, x10, x19           /* a[2]*a[3].lo.. */
-	mul	x19, x13, x9            /* a[0]*a[3].lo */
+	adcs	x10, x10, x3            /* a[2]*a[3].lo.. */
+	umulh	x1, x13, x8             /* a[0]*a[2].hi */
+	umulh	x19, x13, x16           /* a[0]*a[4].hi */
+	mul	x15, x12, x17           /* a[1]*a[5].lo */
 	adcs	x11, x11, x2            /* a[2]*a[3].hi.. */
-	umulh	x2, x13, x9             /* a[0]*a[3].hi */
-	adcs	x15, x15, x6            /* a[2]*a[4].hi.. */
-	mul	x6, x13, x17            /* a[0]*a[5].lo */
+	mul	x4, x9, x16             /* a[3]*a[4].lo */
+	mul	x3, x13, x12            /* a[0]*a[1].lo */
+	adcs	x6, x6, x4              /* a[2]*a[4].hi.. */
+	mul	x4, x13, x16            /* a[0]*a[4].lo */
+	mul	x2, x13, x8             /* a[0]*a[2].lo */
+	umulh	x21, x12, x17           /* a[1]*a[5].hi */
+	adc	x7, x7, xzr             /* a[3]*a[4].hi.. */
+	adds	x5, x5, x1              /* a[1]*a[2].lo.. */
+	adcs	x14, x14, x4            /* a[1]*a[3].lo.. */
+	adcs	x10, x10, x19           /* a[2]*a[3].lo.. */
+	adcs	x11, x11, x15           /* a[2]*a[3].hi.. */
+	adcs	x15, x6, x21            /* a[2]*a[4].hi.. */
+	mul	x19, x13, x9            /* a[0]*a[3].lo */
+	umulh	x6, x13, x12            /* a[0]*a[1].hi */
 	adcs	x7, x7, x20             /* a[3]*a[4].hi.. */
-	umulh	x20, x13, x17           /* a[0]*a[5].hi */
+	umulh	x4, x13, x9             /* a[0]*a[3].hi */
+	umulh	x21, x9, x17            /* a[3]*a[5].hi */
 	adc	x21, x21, xzr           /* a[3]*a[5].hi.. */
-	adds	x4, x4, x3              /* a[0]*a[2].lo.. */
-	mul	x3, x8, x17             /* a[2]*a[5].lo */
+	adds	x6, x2, x6              /* a[0]*a[2].lo.. */
+	umulh	x20, x13, x17           /* a[0]*a[5].hi */
+	mul	x2, x13, x17            /* a[0]*a[5].lo */
 	adcs	x5, x5, x19             /* a[1]*a[2].lo.. */
-	umulh	x19, x8, x17            /* a[2]*a[5].hi */
-	adcs	x14, x14, x2            /* a[1]*a[3].lo.. */
-	mul	x2, x16, x17            /* a[4]*a[5].lo */
-	adcs	x10, x10, x6            /* a[2]*a[3].lo.. */
-	umulh	x6, x16, x17            /* a[4]*a[5].hi */
+	adcs	x14, x14, x4            /* a[1]*a[3].lo.. */
+	adcs	x10, x10, x2            /* a[2]*a[3].lo.. */
 	adcs	x11, x11, x20           /* a[2]*a[3].hi.. */
-	adcs	x15, x15, x3            /* a[2]*a[4].hi.. */
+	mul	x4, x8, x17             /* a[2]*a[5].lo */
+	umulh	x19, x8, x17            /* a[2]*a[5].hi */
+	adcs	x15, x15, x4            /* a[2]*a[4].hi.. */
+	mul	x20, x8, x8             /* a[2]*a[2].lo */
+	mul	x2, x16, x17            /* a[4]*a[5].lo */
 	adcs	x7, x7, x19             /* a[3]*a[4].hi.. */
-	adcs	x3, x21, x2             /* a[3]*a[5].hi.. */
-	adc	x6, x6, xzr             /* a[4]*a[5].hi.. */
-	adds	x2, x1, x1              /* a[0]*a[1].lo.. */
-	adcs	x4, x4, x4              /* a[0]*a[2].lo.. */
+	umulh	x4, x16, x17            /* a[4]*a[5].hi */
+	adcs	x2, x21, x2             /* a[3]*a[5].hi.. */
+	adc	x4, x4, xzr             /* a[4]*a[5].hi.. */
+	adds	x3, x3, x3              /* a[0]*a[1].lo.. */
+	mul	x1, x13, x13            /* a[0]*a[0].lo */
+	adcs	x6, x6, x6              /* a[0]*a[2].lo.. */
 	adcs	x5, x5, x5              /* a[1]*a[2].lo.. */
 	adcs	x14, x14, x14           /* a[1]*a[3].lo.. */
 	adcs	x10, x10, x10           /* a[2]*a[3].lo.. */
-	mul	x1, x13, x13            /* a[0]*a[0].lo */
 	adcs	x11, x11, x11           /* a[2]*a[3].hi.. */
-	umulh	x13, x13, x13           /* a[0]*a[0].hi */
 	adcs	x15, x15, x15           /* a[2]*a[4].hi.. */
-	mul	x19, x12, x12           /* a[1]*a[1].lo */
 	adcs	x7, x7, x7              /* a[3]*a[4].hi.. */
-	umulh	x12, x12, x12           /* a[1]*a[1].hi */
-	adcs	x3, x3, x3              /* a[3]*a[5].hi.. */
-	mul	x20, x8, x8             /* a[2]*a[2].lo */
-	adcs	x6, x6, x6              /* a[4]*a[5].hi.. */
-	umulh	x8, x8, x8              /* a[2]*a[2].hi */
+	adcs	x2, x2, x2              /* a[3]*a[5].hi.. */
+	umulh	x13, x13, x13           /* a[0]*a[0].hi */
+	umulh	x19, x12, x12           /* a[1]*a[1].hi */
+	adcs	x4, x4, x4              /* a[4]*a[5].hi.. */
+	mul	x12, x12, x12           /* a[1]*a[1].lo */
 	cset	x21, cs                 /* %v73 */
-	adds	x13, x2, x13            /* a[0]*a[1].lo.. */
-	mul	x2, x9, x9              /* a[3]*a[3].lo */
-	adcs	x4, x4, x19             /* a[0]*a[2].lo.. */
+	adds	x13, x3, x13            /* a[0]*a[1].lo.. */
+	umulh	x8, x8, x8              /* a[2]*a[2].hi */
+	lsr	x3, x1, #32             /* %v97                 q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adcs	x12, x6, x12            /* a[0]*a[2].lo..       return reduced(a.value * a.value) */
+	adcs	x6, x5, x19             /* a[1]*a[2].lo.. */
+	mul	x5, x9, x9              /* a[3]*a[3].lo */
 	umulh	x9, x9, x9              /* a[3]*a[3].hi */
-	mul	x19, x16, x16           /* a[4]*a[4].lo */
-	adcs	x12, x5, x12            /* a[1]*a[2].lo.. */
-	umulh	x16, x16, x16           /* a[4]*a[4].hi */
-	mul	x5, x17, x17            /* a[5]*a[5].lo */
+	umulh	x19, x16, x16           /* a[4]*a[4].hi */
 	adcs	x14, x14, x20           /* a[1]*a[3].lo.. */
-	umulh	x17, x17, x17           /* a[5]*a[5].hi */
+	mul	x20, x17, x17           /* a[5]*a[5].lo */
+	mul	x16, x16, x16           /* a[4]*a[4].lo */
 	adcs	x8, x10, x8             /* a[2]*a[3].lo.. */
-	extr	x10, x13, x1, #32       /* (a[0]*a[0].lo).high  q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adcs	x11, x11, x2            /* a[2]*a[3].hi..       return reduced(a.value * a.value) */
+	adcs	x11, x11, x5            /* a[2]*a[3].hi.. */
 	adcs	x9, x15, x9             /* a[2]*a[4].hi.. */
-	adcs	x15, x7, x19            /* a[3]*a[4].hi.. */
-	adcs	x16, x3, x16            /* a[3]*a[5].hi.. */
-	adcs	x7, x6, x5              /* a[4]*a[5].hi.. */
+	adcs	x15, x7, x16            /* a[3]*a[4].hi.. */
+	adcs	x16, x2, x19            /* a[3]*a[5].hi.. */
+	adcs	x7, x4, x20             /* a[4]*a[5].hi.. */
+	orr	x10, x3, x13, lsl #32   /* (a[0]*a[0].lo).high  q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	umulh	x17, x17, x17           /* a[5]*a[5].hi         return reduced(a.value * a.value) */
+	mov	x5, #0xffffffff00000000 /* 0xffffffff00000000 */
 	adc	x17, x21, x17           /* a[5]*a[5].hi.. */
-	adds	x6, x1, x1, lsl #32     /* a[0]*a[0].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adds	x4, x1, x1, lsl #32     /* a[0]*a[0].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
 	adc	x10, x13, x10           /* a[0]*a[1].lo.. */
-	lsl	x13, x6, #32            /* a[0]*a[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x10, x10, x1            /* a[0]*a[1].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x5, x10, x6, #32        /* (a[0]*a[0].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x3, x10, #32            /* (a[0]*a[1].lo..).high */
+	add	x10, x10, x1            /* a[0]*a[1].lo.. */
+	lsl	x13, x4, #32            /* a[0]*a[0].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x3, x4, #32             /* %v103 */
 	adds	x2, x10, x13            /* a[0]*a[1].lo.. */
-	adcs	x1, x6, x5              /* a[0]*a[0].lo.. */
-	adcs	x19, x10, x3            /* a[0]*a[1].lo.. */
-	cset	x20, cs                 /* %v107 */
-	subs	xzr, x6, x13
-	sbcs	xzr, x2, x5
-	sbcs	x13, x1, x3             /* a[0]*a[0].lo.. */
-	sbcs	x5, x19, xzr            /* a[0]*a[1].lo.. */
-	sbc	x3, x20, xzr            /* %v110 */
-	subs	x13, x4, x13            /* a[0]*a[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x12, x12, x5            /* a[1]*a[2].lo.. */
-	sbcs	x14, x14, x3            /* a[1]*a[3].lo.. */
-	extr	x5, x12, x13, #32       /* (a[0]*a[2].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x8, x8, xzr             /* a[2]*a[3].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x6, x6, xzr             /* a[0]*a[0].lo.. */
+	orr	x3, x3, x10, lsl #32    /* (a[0]*a[0].lo..).high */
+	adcs	x1, x4, x3              /* a[0]*a[0].lo.. */
+	lsr	x19, x10, #32           /* (a[0]*a[1].lo..).high */
+	adcs	x20, x10, x19           /* a[0]*a[1].lo.. */
+	cset	x21, cs                 /* %v109 */
+	subs	xzr, x4, x13
+	sbcs	xzr, x2, x3
+	sbcs	x13, x1, x19            /* a[0]*a[0].lo.. */
+	sbcs	x3, x20, xzr            /* a[0]*a[1].lo.. */
+	sbc	x2, x21, xzr            /* %v112 */
+	subs	x13, x12, x13           /* a[0]*a[2].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x12, x6, x3             /* a[1]*a[2].lo.. */
+	sbcs	x14, x14, x2            /* a[1]*a[3].lo.. */
+	sbcs	x8, x8, xzr             /* a[2]*a[3].lo.. */
+	sbcs	x6, x4, xzr             /* a[0]*a[0].lo.. */
 	sbc	x10, x10, xzr           /* a[0]*a[1].lo.. */
 	adds	x4, x13, x13, lsl #32   /* a[0]*a[2].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x12, x12, x5            /* a[1]*a[2].lo.. */
-	lsl	x5, x4, #32             /* a[0]*a[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x12, x12, x13           /* a[1]*a[2].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x13, x12, x4, #32       /* (a[0]*a[2].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x3, x12, #32            /* (a[1]*a[2].lo..).high */
-	adds	x2, x12, x5             /* a[1]*a[2].lo.. */
+	lsl	x3, x4, #32             /* a[0]*a[2].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x2, x13, #32            /* %v119                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	orr	x2, x2, x12, lsl #32    /* (a[0]*a[2].lo..).high */
+	adc	x12, x12, x2            /* a[1]*a[2].lo.. */
+	add	x12, x12, x13           /* a[1]*a[2].lo.. */
+	lsr	x13, x4, #32            /* %v125                less = q + (q << 128) + (q << 96) - (q << 32) */
+	adds	x2, x12, x3             /* a[1]*a[2].lo.. */
+	orr	x13, x13, x12, lsl #32  /* (a[0]*a[2].lo..).high */
 	adcs	x1, x4, x13             /* a[0]*a[2].lo.. */
-	adcs	x19, x12, x3            /* a[1]*a[2].lo.. */
-	cset	x20, cs                 /* %v127 */
-	subs	xzr, x4, x5
+	lsr	x19, x12, #32           /* (a[1]*a[2].lo..).high */
+	adcs	x20, x12, x19           /* a[1]*a[2].lo.. */
+	cset	x21, cs                 /* %v131 */
+	subs	xzr, x4, x3
 	sbcs	xzr, x2, x13
-	sbcs	x13, x1, x3             /* a[0]*a[2].lo.. */
-	sbcs	x5, x19, xzr            /* a[1]*a[2].lo.. */
-	sbc	x3, x20, xzr            /* %v130 */
+	sbcs	x13, x1, x19            /* a[0]*a[2].lo.. */
+	sbcs	x3, x20, xzr            /* a[1]*a[2].lo.. */
+	sbc	x2, x21, xzr            /* %v134 */
 	subs	x13, x14, x13           /* a[1]*a[3].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x8, x8, x5              /* a[2]*a[3].lo.. */
-	sbcs	x14, x6, x3             /* a[0]*a[0].lo.. */
-	extr	x6, x8, x13, #32        /* (a[1]*a[3].lo..).high q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x10, x10, xzr           /* a[0]*a[1].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x5, x4, xzr             /* a[0]*a[2].lo.. */
+	sbcs	x8, x8, x3              /* a[2]*a[3].lo.. */
+	sbcs	x6, x6, x2              /* a[0]*a[0].lo.. */
+	sbcs	x10, x10, xzr           /* a[0]*a[1].lo.. */
+	sbcs	x14, x4, xzr            /* a[0]*a[2].lo.. */
 	sbc	x12, x12, xzr           /* a[1]*a[2].lo.. */
-	adds	x4, x13, x13, lsl #32   /* a[1]*a[3].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x8, x8, x6              /* a[2]*a[3].lo.. */
-	lsl	x6, x4, #32             /* a[1]*a[3].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x8, x8, x13             /* a[2]*a[3].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x13, x8, x4, #32        /* (a[1]*a[3].lo..).high less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x3, x8, #32             /* (a[2]*a[3].lo..).high */
-	adds	x2, x8, x6              /* a[2]*a[3].lo.. */
-	adcs	x1, x4, x13             /* a[1]*a[3].lo.. */
-	adcs	x19, x8, x3             /* a[2]*a[3].lo.. */
-	cset	x20, cs                 /* %v147 */
-	subs	xzr, x4, x6
-	sbcs	xzr, x2, x13
-	sbcs	x13, x1, x3             /* a[1]*a[3].lo.. */
-	sbcs	x6, x19, xzr            /* a[2]*a[3].lo.. */
-	sbc	x3, x20, xzr            /* %v150 */
-	subs	x13, x14, x13           /* a[0]*a[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x10, x10, x6            /* a[0]*a[1].lo.. */
-	sbcs	x14, x5, x3             /* a[0]*a[2].lo.. */
+	lsr	x4, x13, #32            /* %v141                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	orr	x4, x4, x8, lsl #32     /* (a[1]*a[3].lo..).high */
+	adds	x3, x13, x13, lsl #32   /* a[1]*a[3].lo.. */
+	lsl	x2, x3, #32             /* a[1]*a[3].lo..<<     less = q + (q << 128) + (q << 96) - (q << 32) */
+	adc	x8, x8, x4              /* a[2]*a[3].lo..       q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	add	x8, x8, x13             /* a[2]*a[3].lo.. */
+	lsr	x13, x3, #32            /* %v147                less = q + (q << 128) + (q << 96) - (q << 32) */
+	adds	x4, x8, x2              /* a[2]*a[3].lo.. */
+	orr	x13, x13, x8, lsl #32   /* (a[1]*a[3].lo..).high */
+	adcs	x1, x3, x13             /* a[1]*a[3].lo.. */
+	lsr	x19, x8, #32            /* (a[2]*a[3].lo..).high */
+	adcs	x20, x8, x19            /* a[2]*a[3].lo.. */
+	cset	x21, cs                 /* %v153 */
+	subs	xzr, x3, x2
+	mov	x2, #0xffffffff         /* 0xffffffff */
+	sbcs	xzr, x4, x13
+	sbcs	x13, x1, x19            /* a[1]*a[3].lo.. */
+	sbcs	x4, x20, xzr            /* a[2]*a[3].lo.. */
+	sbc	x1, x21, xzr            /* %v156 */
+	subs	x13, x6, x13            /* a[0]*a[0].lo..       low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x10, x10, x4            /* a[0]*a[1].lo.. */
+	sbcs	x14, x14, x1            /* a[0]*a[2].lo.. */
 	sbcs	x12, x12, xzr           /* a[1]*a[2].lo.. */
-	sbcs	x6, x4, xzr             /* a[1]*a[3].lo.. */
+	sbcs	x6, x3, xzr             /* a[1]*a[3].lo.. */
 	sbc	x8, x8, xzr             /* a[2]*a[3].lo.. */
 	adds	x11, x13, x11           /* a[0]*a[0].lo..       return (low + high).reduce_once(P) */
 	adcs	x9, x10, x9             /* a[0]*a[1].lo.. */
@@ -531,26 +537,24 @@ SYMBOL(p384_sqr):
 	adcs	x12, x12, x16           /* a[1]*a[2].lo.. */
 	adcs	x13, x6, x7             /* a[1]*a[3].lo.. */
 	adcs	x8, x8, x17             /* a[2]*a[3].lo.. */
-	cset	x14, cs                 /* %v163 */
-	mov	x15, #0xffffffff        /* 0xffffffff */
-	subs	x15, x11, x15           /* a[0]*a[0].lo.. */
-	mov	x16, #0xffffffff00000000 /* 0xffffffff00000000 */
-	sbcs	x16, x9, x16            /* a[0]*a[1].lo.. */
+	cset	x14, cs                 /* %v169 */
+	subs	x15, x11, x2            /* a[0]*a[0].lo.. */
+	sbcs	x16, x9, x5             /* a[0]*a[1].lo.. */
 	movn	x17, #1                 /* 0xfffffffffffffffe */
 	sbcs	x17, x10, x17           /* a[0]*a[2].lo.. */
 	adcs	x7, x12, xzr            /* a[1]*a[2].lo.. */
 	adcs	x6, x13, xzr            /* a[1]*a[3].lo.. */
 	adcs	x5, x8, xzr             /* a[2]*a[3].lo.. */
 	sbcs	xzr, x14, xzr
-	csel	x11, x11, x15, cc       /* %v173 */
-	csel	x9, x9, x16, cc         /* %v174 */
-	csel	x10, x10, x17, cc       /* %v175 */
-	csel	x12, x12, x7, cc        /* %v176 */
-	csel	x13, x13, x6, cc        /* %v177 */
-	csel	x8, x8, x5, cc          /* %v178 */
+	csel	x8, x8, x5, cc          /* %v184 */
+	csel	x13, x13, x6, cc        /* %v183 */
+	csel	x10, x10, x17, cc       /* %v181 */
+	csel	x12, x12, x7, cc        /* %v182 */
+	stp	x13, x8, [x0, #32]      /*                      def sqr(a: element) -> element: */
+	csel	x11, x11, x15, cc       /* %v179                return (low + high).reduce_once(P) */
+	stp	x10, x12, [x0, #16]     /*                      def sqr(a: element) -> element: */
+	csel	x9, x9, x16, cc         /* %v180                return (low + high).reduce_once(P) */
 	stp	x11, x9, [x0]           /*                      def sqr(a: element) -> element: */
-	stp	x10, x12, [x0, #16]
-	stp	x13, x8, [x0, #32]
 	ldr	x21, [sp, #16]          /* restore */
 	.cfi_restore x21
 	ldp	x19, x20, [sp], #32     /* restore */
@@ -572,7 +576,7 @@ SYMBOL(p384_sqr):
  * out     out: limbs below 2^64, the value below p
  * args    out in x0, a in x1, n in x2
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24 x25
+ * saves   x19 x20 x21 x22 x23 x24 x25 x26
  * stack   64 bytes
  */
 	.globl	SYMBOL(p384_square_n)
@@ -592,198 +596,206 @@ SYMBOL(p384_square_n):
 	stp	x23, x24, [sp, #32]     /* save */
 	.cfi_offset x23, -32
 	.cfi_offset x24, -24
-	str	x25, [sp, #48]          /* save */
+	stp	x25, x26, [sp, #48]     /* save */
 	.cfi_offset x25, -16
+	.cfi_offset x26, -8
+	ldp	x12, x13, [x1, #32]     /* x12=a[4] x13=a[5] */
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x1, #32]     /* x12=a[4] x13=a[5] */
 	cbz	x2, LOCAL(square_n_join2)
 	mov	x14, #0xffffffff        /* 0xffffffff */
-	mov	x15, #0xffffffff00000000 /* 0xffffffff00000000 */
 	movn	x16, #1                 /* 0xfffffffffffffffe */
+	mov	x15, #0xffffffff00000000 /* 0xffffffff00000000 */
 LOCAL(square_n_loop3):
 	mul	x17, x10, x11           /* s2*s3.lo             return reduced(a.value * a.value) */
-	umulh	x7, x10, x11            /* s2*s3.hi */
-	mul	x6, x9, x11             /* s1*s3.lo */
 	umulh	x5, x9, x11             /* s1*s3.hi */
-	mul	x4, x10, x12            /* s2*s4.lo */
-	umulh	x3, x10, x12            /* s2*s4.hi */
-	mul	x1, x9, x10             /* s1*s2.lo */
-	umulh	x19, x9, x10            /* s1*s2.hi */
-	mul	x20, x9, x12            /* s1*s4.lo */
-	umulh	x21, x9, x12            /* s1*s4.hi */
 	adds	x17, x17, x5            /* s2*s3.lo.. */
-	mul	x5, x11, x12            /* s3*s4.lo */
+	mul	x4, x10, x12            /* s2*s4.lo */
+	umulh	x7, x10, x11            /* s2*s3.hi */
+	mul	x22, x11, x12           /* s3*s4.lo */
 	adcs	x7, x7, x4              /* s2*s3.hi.. */
-	umulh	x4, x11, x12            /* s3*s4.hi */
-	adc	x3, x3, xzr             /* s2*s4.hi.. */
-	adds	x6, x6, x19             /* s1*s3.lo.. */
+	umulh	x3, x8, x10             /* s0*s2.hi */
+	umulh	x23, x11, x12           /* s3*s4.hi */
+	mul	x20, x9, x12            /* s1*s4.lo */
+	umulh	x6, x10, x12            /* s2*s4.hi */
+	umulh	x19, x9, x10            /* s1*s2.hi */
+	mul	x5, x9, x11             /* s1*s3.lo */
+	adc	x6, x6, xzr             /* s2*s4.hi.. */
+	mul	x4, x8, x12             /* s0*s4.lo */
+	umulh	x1, x8, x9              /* s0*s1.hi */
+	adds	x5, x5, x19             /* s1*s3.lo.. */
 	mul	x19, x8, x10            /* s0*s2.lo */
-	umulh	x22, x8, x10            /* s0*s2.hi */
+	umulh	x21, x9, x12            /* s1*s4.hi */
 	adcs	x17, x17, x20           /* s2*s3.lo.. */
-	mul	x20, x8, x12            /* s0*s4.lo */
-	umulh	x23, x8, x12            /* s0*s4.hi */
 	adcs	x7, x7, x21             /* s2*s3.hi.. */
-	mul	x21, x9, x13            /* s1*s5.lo */
-	adcs	x5, x3, x5              /* s2*s4.hi.. */
-	umulh	x3, x9, x13             /* s1*s5.hi */
-	adc	x4, x4, xzr             /* s3*s4.hi.. */
-	mul	x24, x11, x13           /* s3*s5.lo */
-	umulh	x25, x11, x13           /* s3*s5.hi */
-	adds	x1, x1, x22             /* s1*s2.lo.. */
-	mul	x22, x8, x9             /* s0*s1.lo */
-	adcs	x6, x6, x20             /* s1*s3.lo.. */
-	umulh	x20, x8, x9             /* s0*s1.hi */
-	adcs	x17, x17, x23           /* s2*s3.lo.. */
-	mul	x23, x8, x11            /* s0*s3.lo */
-	adcs	x7, x7, x21             /* s2*s3.hi.. */
+	umulh	x20, x11, x13           /* s3*s5.hi */
+	mul	x24, x12, x13           /* s4*s5.lo */
+	adcs	x6, x6, x22             /* s2*s4.hi.. */
+	mul	x21, x9, x10            /* s1*s2.lo */
+	adc	x23, x23, xzr           /* s3*s4.hi.. */
+	adds	x3, x21, x3             /* s1*s2.lo.. */
 	umulh	x21, x8, x11            /* s0*s3.hi */
-	adcs	x5, x5, x3              /* s2*s4.hi.. */
-	mul	x3, x8, x13             /* s0*s5.lo */
-	adcs	x4, x4, x24             /* s3*s4.hi.. */
-	umulh	x24, x8, x13            /* s0*s5.hi */
-	adc	x25, x25, xzr           /* s3*s5.hi.. */
-	adds	x19, x19, x20           /* s0*s2.lo.. */
-	mul	x20, x10, x13           /* s2*s5.lo */
-	adcs	x1, x1, x23             /* s1*s2.lo.. */
-	umulh	x23, x10, x13           /* s2*s5.hi */
-	adcs	x6, x6, x21             /* s1*s3.lo.. */
-	mul	x21, x12, x13           /* s4*s5.lo */
-	adcs	x17, x17, x3            /* s2*s3.lo.. */
-	umulh	x3, x12, x13            /* s4*s5.hi */
-	adcs	x7, x7, x24             /* s2*s3.hi.. */
-	adcs	x5, x5, x20             /* s2*s4.hi.. */
-	adcs	x4, x4, x23             /* s3*s4.hi.. */
-	adcs	x20, x25, x21           /* s3*s5.hi.. */
-	adc	x3, x3, xzr             /* s4*s5.hi.. */
-	adds	x21, x22, x22           /* s0*s1.lo.. */
-	adcs	x19, x19, x19           /* s0*s2.lo.. */
-	adcs	x1, x1, x1              /* s1*s2.lo.. */
-	adcs	x6, x6, x6              /* s1*s3.lo.. */
-	adcs	x17, x17, x17           /* s2*s3.lo.. */
-	mul	x22, x8, x8             /* s0*s0.lo */
-	adcs	x7, x7, x7              /* s2*s3.hi.. */
-	umulh	x8, x8, x8              /* s0*s0.hi */
-	adcs	x5, x5, x5              /* s2*s4.hi.. */
+	umulh	x22, x8, x12            /* s0*s4.hi */
+	adcs	x5, x5, x4              /* s1*s3.lo.. */
+	mul	x25, x11, x13           /* s3*s5.lo */
+	umulh	x4, x9, x13             /* s1*s5.hi */
+	adcs	x17, x17, x22           /* s2*s3.lo.. */
+	mul	x22, x10, x13           /* s2*s5.lo */
+	mul	x26, x9, x13            /* s1*s5.lo */
+	adcs	x7, x7, x26             /* s2*s3.hi.. */
+	adcs	x6, x6, x4              /* s2*s4.hi.. */
+	mul	x4, x8, x11             /* s0*s3.lo */
+	adcs	x23, x23, x25           /* s3*s4.hi.. */
+	adc	x20, x20, xzr           /* s3*s5.hi.. */
+	adds	x1, x19, x1             /* s0*s2.lo.. */
+	adcs	x3, x3, x4              /* s1*s2.lo.. */
+	mul	x4, x8, x13             /* s0*s5.lo */
+	adcs	x5, x5, x21             /* s1*s3.lo.. */
+	umulh	x19, x10, x13           /* s2*s5.hi */
+	umulh	x25, x8, x13            /* s0*s5.hi */
+	adcs	x17, x17, x4            /* s2*s3.lo.. */
+	umulh	x4, x9, x9              /* s1*s1.hi */
+	adcs	x7, x7, x25             /* s2*s3.hi.. */
+	adcs	x6, x6, x22             /* s2*s4.hi.. */
+	umulh	x21, x8, x8             /* s0*s0.hi */
+	sub	x2, x2, #1              /* n */
+	adcs	x19, x23, x19           /* s3*s4.hi.. */
+	mul	x22, x8, x9             /* s0*s1.lo */
+	mul	x25, x11, x11           /* s3*s3.lo */
 	mul	x23, x9, x9             /* s1*s1.lo */
-	adcs	x4, x4, x4              /* s3*s4.hi.. */
-	umulh	x9, x9, x9              /* s1*s1.hi */
-	adcs	x20, x20, x20           /* s3*s5.hi.. */
+	adcs	x20, x20, x24           /* s3*s5.hi.. */
+	mul	x9, x8, x8              /* s0*s0.lo */
+	umulh	x8, x12, x13            /* s4*s5.hi */
+	adc	x8, x8, xzr             /* s4*s5.hi.. */
+	adds	x22, x22, x22           /* s0*s1.lo.. */
+	adcs	x1, x1, x1              /* s0*s2.lo.. */
+	adcs	x3, x3, x3              /* s1*s2.lo.. */
+	adcs	x5, x5, x5              /* s1*s3.lo.. */
+	adcs	x17, x17, x17           /* s2*s3.lo.. */
+	adcs	x7, x7, x7              /* s2*s3.hi.. */
+	adcs	x6, x6, x6              /* s2*s4.hi.. */
+	adcs	x19, x19, x19           /* s3*s4.hi.. */
 	mul	x24, x10, x10           /* s2*s2.lo */
-	adcs	x3, x3, x3              /* s4*s5.hi.. */
-	umulh	x10, x10, x10           /* s2*s2.hi */
-	cset	x25, cs                 /* %v80 */
-	adds	x8, x21, x8             /* s0*s1.lo.. */
-	mul	x21, x11, x11           /* s3*s3.lo */
-	adcs	x19, x19, x23           /* s0*s2.lo.. */
+	adcs	x20, x20, x20           /* s3*s5.hi.. */
+	adcs	x8, x8, x8              /* s4*s5.hi.. */
+	cset	x26, cs                 /* %v80 */
+	adds	x21, x22, x21           /* s0*s1.lo.. */
 	umulh	x11, x11, x11           /* s3*s3.hi */
-	mul	x23, x12, x12           /* s4*s4.lo */
-	adcs	x9, x1, x9              /* s1*s2.lo.. */
-	umulh	x12, x12, x12           /* s4*s4.hi */
-	mul	x1, x13, x13            /* s5*s5.lo */
-	adcs	x6, x6, x24             /* s1*s3.lo.. */
-	umulh	x13, x13, x13           /* s5*s5.hi */
+	adcs	x1, x1, x23             /* s0*s2.lo.. */
+	adcs	x4, x3, x4              /* s1*s2.lo.. */
+	adcs	x5, x5, x24             /* s1*s3.lo.. */
+	lsr	x23, x9, #32            /* %v104                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	umulh	x10, x10, x10           /* s2*s2.hi             return reduced(a.value * a.value) */
 	adcs	x10, x17, x10           /* s2*s3.lo.. */
-	extr	x17, x8, x22, #32       /* (s0*s0.lo).high      q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adcs	x7, x7, x21             /* s2*s3.hi..           return reduced(a.value * a.value) */
-	adcs	x11, x5, x11            /* s2*s4.hi.. */
-	adcs	x5, x4, x23             /* s3*s4.hi.. */
-	adcs	x12, x20, x12           /* s3*s5.hi.. */
-	adcs	x4, x3, x1              /* s4*s5.hi.. */
-	adc	x13, x25, x13           /* s5*s5.hi.. */
-	adds	x3, x22, x22, lsl #32   /* s0*s0.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x8, x8, x17             /* s0*s1.lo.. */
-	lsl	x17, x3, #32            /* s0*s0.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x8, x8, x22             /* s0*s1.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x1, x8, x3, #32         /* (s0*s0.lo..).high    less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x20, x8, #32            /* (s0*s1.lo..).high */
-	adds	x21, x8, x17            /* s0*s1.lo.. */
-	adcs	x22, x3, x1             /* s0*s0.lo.. */
-	adcs	x23, x8, x20            /* s0*s1.lo.. */
-	cset	x24, cs                 /* %v114 */
-	subs	xzr, x3, x17
-	sbcs	xzr, x21, x1
-	sbcs	x17, x22, x20           /* s0*s0.lo.. */
-	sbcs	x1, x23, xzr            /* s0*s1.lo.. */
-	sbc	x20, x24, xzr           /* %v117 */
-	subs	x17, x19, x17           /* s0*s2.lo..           low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x9, x9, x1              /* s1*s2.lo.. */
-	sbcs	x6, x6, x20             /* s1*s3.lo.. */
-	extr	x1, x9, x17, #32        /* (s0*s2.lo..).high    q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x10, x10, xzr           /* s2*s3.lo..           low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x3, x3, xzr             /* s0*s0.lo.. */
-	sbc	x8, x8, xzr             /* s0*s1.lo.. */
-	adds	x19, x17, x17, lsl #32  /* s0*s2.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x9, x9, x1              /* s1*s2.lo.. */
-	lsl	x1, x19, #32            /* s0*s2.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x9, x9, x17             /* s1*s2.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x17, x9, x19, #32       /* (s0*s2.lo..).high    less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x20, x9, #32            /* (s1*s2.lo..).high */
-	adds	x21, x9, x1             /* s1*s2.lo.. */
-	adcs	x22, x19, x17           /* s0*s2.lo.. */
-	adcs	x23, x9, x20            /* s1*s2.lo.. */
-	cset	x24, cs                 /* %v134 */
-	subs	xzr, x19, x1
-	sbcs	xzr, x21, x17
-	sbcs	x17, x22, x20           /* s0*s2.lo.. */
-	sbcs	x1, x23, xzr            /* s1*s2.lo.. */
-	sbc	x20, x24, xzr           /* %v137 */
-	subs	x17, x6, x17            /* s1*s3.lo..           low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x10, x10, x1            /* s2*s3.lo.. */
-	sbcs	x6, x3, x20             /* s0*s0.lo.. */
-	extr	x3, x10, x17, #32       /* (s1*s3.lo..).high    q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	sbcs	x8, x8, xzr             /* s0*s1.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	adcs	x7, x7, x25             /* s2*s3.hi.. */
+	adcs	x11, x6, x11            /* s2*s4.hi.. */
+	umulh	x17, x12, x12           /* s4*s4.hi */
+	mul	x12, x12, x12           /* s4*s4.lo */
+	adcs	x12, x19, x12           /* s3*s4.hi.. */
+	umulh	x6, x13, x13            /* s5*s5.hi */
+	adcs	x17, x20, x17           /* s3*s5.hi.. */
+	mul	x3, x13, x13            /* s5*s5.lo */
+	adcs	x3, x8, x3              /* s4*s5.hi.. */
+	adc	x13, x26, x6            /* s5*s5.hi.. */
+	adds	x8, x9, x9, lsl #32     /* s0*s0.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	orr	x6, x23, x21, lsl #32   /* (s0*s0.lo).high */
+	adc	x6, x21, x6             /* s0*s1.lo.. */
+	lsr	x19, x8, #32            /* %v110                less = q + (q << 128) + (q << 96) - (q << 32) */
+	add	x9, x6, x9              /* s0*s1.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	lsl	x6, x8, #32             /* s0*s0.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	adds	x21, x9, x6             /* s0*s1.lo.. */
+	lsr	x20, x9, #32            /* (s0*s1.lo..).high */
+	orr	x19, x19, x9, lsl #32   /* (s0*s0.lo..).high */
+	adcs	x22, x8, x19            /* s0*s0.lo.. */
+	adcs	x23, x9, x20            /* s0*s1.lo.. */
+	cset	x24, cs                 /* %v116 */
+	subs	xzr, x8, x6
+	sbcs	xzr, x21, x19
+	sbcs	x6, x22, x20            /* s0*s0.lo.. */
+	sbcs	x19, x23, xzr           /* s0*s1.lo.. */
+	sbc	x20, x24, xzr           /* %v119 */
+	subs	x6, x1, x6              /* s0*s2.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x4, x4, x19             /* s1*s2.lo.. */
+	sbcs	x5, x5, x20             /* s1*s3.lo.. */
+	sbcs	x10, x10, xzr           /* s2*s3.lo.. */
+	sbcs	x1, x8, xzr             /* s0*s0.lo.. */
+	lsr	x8, x6, #32             /* %v126                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbc	x9, x9, xzr             /* s0*s1.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	orr	x8, x8, x4, lsl #32     /* (s0*s2.lo..).high    q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adds	x19, x6, x6, lsl #32    /* s0*s2.lo.. */
+	adc	x8, x4, x8              /* s1*s2.lo.. */
+	lsl	x4, x19, #32            /* s0*s2.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x20, x19, #32           /* %v132 */
+	add	x8, x8, x6              /* s1*s2.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adds	x21, x8, x4             /* s1*s2.lo..           less = q + (q << 128) + (q << 96) - (q << 32) */
+	orr	x6, x20, x8, lsl #32    /* (s0*s2.lo..).high */
+	lsr	x20, x8, #32            /* (s1*s2.lo..).high */
+	adcs	x22, x19, x6            /* s0*s2.lo.. */
+	adcs	x23, x8, x20            /* s1*s2.lo.. */
+	cset	x24, cs                 /* %v138 */
+	subs	xzr, x19, x4
+	sbcs	xzr, x21, x6
+	sbcs	x6, x22, x20            /* s0*s2.lo.. */
+	sbcs	x4, x23, xzr            /* s1*s2.lo.. */
+	sbc	x20, x24, xzr           /* %v141 */
+	subs	x6, x5, x6              /* s1*s3.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x10, x10, x4            /* s2*s3.lo.. */
+	sbcs	x4, x1, x20             /* s0*s0.lo.. */
+	sbcs	x9, x9, xzr             /* s0*s1.lo.. */
 	sbcs	x1, x19, xzr            /* s0*s2.lo.. */
-	sbc	x9, x9, xzr             /* s1*s2.lo.. */
-	adds	x19, x17, x17, lsl #32  /* s1*s3.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	adc	x10, x10, x3            /* s2*s3.lo.. */
-	lsl	x3, x19, #32            /* s1*s3.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
-	add	x10, x10, x17           /* s2*s3.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
-	extr	x17, x10, x19, #32      /* (s1*s3.lo..).high    less = q + (q << 128) + (q << 96) - (q << 32) */
-	lsr	x20, x10, #32           /* (s2*s3.lo..).high */
-	adds	x21, x10, x3            /* s2*s3.lo.. */
-	adcs	x22, x19, x17           /* s1*s3.lo.. */
-	adcs	x23, x10, x20           /* s2*s3.lo.. */
-	cset	x24, cs                 /* %v154 */
-	subs	xzr, x19, x3
-	sbcs	xzr, x21, x17
-	sbcs	x17, x22, x20           /* s1*s3.lo.. */
-	sbcs	x3, x23, xzr            /* s2*s3.lo.. */
-	sbc	x20, x24, xzr           /* %v157 */
-	subs	x17, x6, x17            /* s0*s0.lo..           low = rest + (q << 256) - less.split(128)[1] */
-	sbcs	x8, x8, x3              /* s0*s1.lo.. */
-	sbcs	x6, x1, x20             /* s0*s2.lo.. */
-	sbcs	x9, x9, xzr             /* s1*s2.lo.. */
-	sbcs	x3, x19, xzr            /* s1*s3.lo.. */
+	lsr	x5, x6, #32             /* %v148                q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	sbc	x8, x8, xzr             /* s1*s2.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	adds	x19, x6, x6, lsl #32    /* s1*s3.lo..           q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	lsl	x20, x19, #32           /* s1*s3.lo..<<         less = q + (q << 128) + (q << 96) - (q << 32) */
+	orr	x5, x5, x10, lsl #32    /* (s1*s3.lo..).high    q = (d + (d << 32) + (d << 64)).split(128)[0] */
+	adc	x10, x10, x5            /* s2*s3.lo.. */
+	add	x10, x10, x6            /* s2*s3.lo.. */
+	adds	x21, x10, x20           /* s2*s3.lo..           less = q + (q << 128) + (q << 96) - (q << 32) */
+	lsr	x6, x19, #32            /* %v154 */
+	lsr	x5, x10, #32            /* (s2*s3.lo..).high */
+	orr	x6, x6, x10, lsl #32    /* (s1*s3.lo..).high */
+	adcs	x22, x19, x6            /* s1*s3.lo.. */
+	adcs	x23, x10, x5            /* s2*s3.lo.. */
+	cset	x24, cs                 /* %v160 */
+	subs	xzr, x19, x20
+	sbcs	xzr, x21, x6
+	sbcs	x6, x22, x5             /* s1*s3.lo.. */
+	sbcs	x5, x23, xzr            /* s2*s3.lo.. */
+	sbc	x20, x24, xzr           /* %v163 */
+	subs	x6, x4, x6              /* s0*s0.lo..           low = rest + (q << 256) - less.split(128)[1] */
+	sbcs	x9, x9, x5              /* s0*s1.lo.. */
+	sbcs	x5, x1, x20             /* s0*s2.lo.. */
+	sbcs	x8, x8, xzr             /* s1*s2.lo.. */
+	sbcs	x4, x19, xzr            /* s1*s3.lo.. */
 	sbc	x10, x10, xzr           /* s2*s3.lo.. */
-	adds	x17, x17, x7            /* s0*s0.lo..           return (low + high).reduce_once(P) */
-	adcs	x11, x8, x11            /* s0*s1.lo.. */
-	adcs	x7, x6, x5              /* s0*s2.lo.. */
-	adcs	x12, x9, x12            /* s1*s2.lo.. */
-	adcs	x6, x3, x4              /* s1*s3.lo.. */
+	adds	x7, x6, x7              /* s0*s0.lo..           return (low + high).reduce_once(P) */
+	adcs	x9, x9, x11             /* s0*s1.lo.. */
+	adcs	x6, x5, x12             /* s0*s2.lo.. */
+	adcs	x11, x8, x17            /* s1*s2.lo.. */
+	adcs	x12, x4, x3             /* s1*s3.lo.. */
 	adcs	x13, x10, x13           /* s2*s3.lo.. */
-	cset	x8, cs                  /* %v170 */
-	subs	x9, x17, x14            /* s0*s0.lo.. */
-	sbcs	x10, x11, x15           /* s0*s1.lo.. */
-	sbcs	x5, x7, x16             /* s0*s2.lo.. */
-	adcs	x4, x12, xzr            /* s1*s2.lo.. */
-	adcs	x3, x6, xzr             /* s1*s3.lo.. */
+	cset	x8, cs                  /* %v176 */
+	subs	x17, x7, x14            /* s0*s0.lo.. */
+	sbcs	x5, x9, x15             /* s0*s1.lo.. */
+	sbcs	x10, x6, x16            /* s0*s2.lo.. */
+	adcs	x4, x11, xzr            /* s1*s2.lo.. */
+	adcs	x3, x12, xzr            /* s1*s3.lo.. */
 	adcs	x1, x13, xzr            /* s2*s3.lo.. */
 	sbcs	xzr, x8, xzr
-	csel	x8, x17, x9, cc         /* %v180 */
-	csel	x9, x11, x10, cc        /* %v181 */
-	csel	x10, x7, x5, cc         /* %v182 */
-	csel	x11, x12, x4, cc        /* %v183 */
-	csel	x12, x6, x3, cc         /* %v184 */
-	csel	x13, x13, x1, cc        /* %v185 */
-	sub	x2, x2, #1              /* n */
+	csel	x12, x12, x3, cc        /* %v190 */
+	csel	x13, x13, x1, cc        /* %v191 */
+	csel	x11, x11, x4, cc        /* %v189 */
+	csel	x10, x6, x10, cc        /* %v188 */
+	csel	x9, x9, x5, cc          /* %v187 */
+	csel	x8, x7, x17, cc         /* %v186 */
 	cbnz	x2, LOCAL(square_n_loop3)
 LOCAL(square_n_join2):
 	stp	x8, x9, [x0]            /*                      return repeat(n, sqr, a) */
 	stp	x10, x11, [x0, #16]
 	stp	x12, x13, [x0, #32]
-	ldr	x25, [sp, #48]          /* restore */
+	ldp	x25, x26, [sp, #48]     /* restore */
 	.cfi_restore x25
+	.cfi_restore x26
 	ldp	x23, x24, [sp, #32]     /* restore */
 	.cfi_restore x23
 	.cfi_restore x24
@@ -2119,7 +2131,7 @@ SYMBOL(p384_equal):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20
- * stack   352 bytes, with what it calls
+ * stack   336 bytes, with what it calls
  */
 	.globl	SYMBOL(p384_invert)
 	HIDDEN(p384_invert)
@@ -2274,7 +2286,7 @@ SYMBOL(p384_invert):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20 x21
- * stack   320 bytes, with what it calls
+ * stack   304 bytes, with what it calls
  */
 	.globl	SYMBOL(p384_sqrt)
 	HIDDEN(p384_sqrt)

@@ -86,263 +86,267 @@ SYMBOL(p448_7x64_mul):
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
-	ldp	x3, x19, [x2, #32]      /* x3=b[4] x19=b[5] */
-	ldr	x24, [x2, #48]          /* b[6] */
-	mul	x12, x8, x10            /* a[0]*b[0].lo         return reduced(a.value * b.value) */
-	umulh	x13, x8, x10            /* a[0]*b[0].hi */
+	umulh	x15, x8, x11            /* a[0]*b[1].hi         return reduced(a.value * b.value) */
 	mul	x14, x8, x11            /* a[0]*b[1].lo */
-	umulh	x15, x8, x11            /* a[0]*b[1].hi */
-	mul	x7, x8, x16             /* a[0]*b[2].lo */
-	umulh	x6, x8, x16             /* a[0]*b[2].hi */
-	mul	x5, x8, x17             /* a[0]*b[3].lo */
-	umulh	x4, x8, x17             /* a[0]*b[3].hi */
-	mul	x20, x8, x3             /* a[0]*b[4].lo */
-	umulh	x21, x8, x3             /* a[0]*b[4].hi */
-	mul	x22, x8, x19            /* a[0]*b[5].lo */
-	umulh	x23, x8, x19            /* a[0]*b[5].hi */
-	mul	x25, x8, x24            /* a[0]*b[6].lo */
+	umulh	x13, x8, x10            /* a[0]*b[0].hi */
+	ldp	x3, x19, [x2, #32]      /* x3=b[4] x19=b[5] */
 	adds	x13, x14, x13           /* a[0]*b[1].lo.. */
+	umulh	x4, x8, x17             /* a[0]*b[3].hi */
+	mul	x7, x8, x16             /* a[0]*b[2].lo */
 	adcs	x14, x7, x15            /* a[0]*b[2].lo.. */
-	umulh	x8, x8, x24             /* a[0]*b[6].hi */
-	mul	x15, x9, x10            /* a[1]*b[0].lo */
+	mul	x5, x8, x17             /* a[0]*b[3].lo */
+	ldr	x24, [x2, #48]          /* b[6] */
+	umulh	x6, x8, x16             /* a[0]*b[2].hi */
 	adcs	x7, x5, x6              /* a[0]*b[3].lo.. */
+	mul	x22, x8, x19            /* a[0]*b[5].lo */
+	mul	x20, x8, x3             /* a[0]*b[4].lo */
 	adcs	x6, x20, x4             /* a[0]*b[4].lo.. */
-	umulh	x5, x9, x10             /* a[1]*b[0].hi */
+	umulh	x21, x8, x3             /* a[0]*b[4].hi */
+	umulh	x23, x8, x19            /* a[0]*b[5].hi */
 	adcs	x4, x22, x21            /* a[0]*b[5].lo.. */
+	mul	x25, x8, x24            /* a[0]*b[6].lo */
+	mul	x15, x9, x16            /* a[1]*b[2].lo */
 	mul	x2, x9, x11             /* a[1]*b[1].lo */
-	adcs	x20, x25, x23           /* a[0]*b[6].lo.. */
+	umulh	x12, x8, x24            /* a[0]*b[6].hi */
+	mul	x5, x9, x10             /* a[1]*b[0].lo */
 	umulh	x21, x9, x11            /* a[1]*b[1].hi */
-	adc	x8, x8, xzr             /* a[0]*b[6].hi.. */
-	mul	x22, x9, x16            /* a[1]*b[2].lo */
-	umulh	x23, x9, x16            /* a[1]*b[2].hi */
-	mul	x25, x9, x17            /* a[1]*b[3].lo */
-	umulh	x26, x9, x17            /* a[1]*b[3].hi */
-	adds	x13, x13, x15           /* a[0]*b[1].lo.. */
-	mul	x15, x9, x3             /* a[1]*b[4].lo */
+	umulh	x20, x9, x10            /* a[1]*b[0].hi */
+	adcs	x22, x25, x23           /* a[0]*b[6].lo.. */
+	adc	x12, x12, xzr           /* a[0]*b[6].hi.. */
+	adds	x13, x13, x5            /* a[0]*b[1].lo.. */
+	mul	x5, x9, x17             /* a[1]*b[3].lo */
+	umulh	x23, x9, x17            /* a[1]*b[3].hi */
 	adcs	x14, x14, x2            /* a[0]*b[2].lo.. */
-	umulh	x2, x9, x3              /* a[1]*b[4].hi */
-	adcs	x7, x7, x22             /* a[0]*b[3].lo.. */
-	mul	x22, x9, x19            /* a[1]*b[5].lo */
-	adcs	x6, x6, x25             /* a[0]*b[4].lo.. */
-	umulh	x25, x9, x19            /* a[1]*b[5].hi */
-	adcs	x15, x4, x15            /* a[0]*b[5].lo.. */
-	mul	x4, x9, x24             /* a[1]*b[6].lo */
-	adcs	x20, x20, x22           /* a[0]*b[6].lo.. */
-	umulh	x9, x9, x24             /* a[1]*b[6].hi */
-	adcs	x8, x8, x4              /* a[0]*b[6].hi.. */
-	adc	x9, x9, xzr             /* a[1]*b[6].hi.. */
-	adds	x14, x14, x5            /* a[0]*b[2].lo.. */
-	ldp	x5, x4, [x1, #16]       /* x5=a[2] x4=a[3] */
-	adcs	x7, x7, x21             /* a[0]*b[3].lo.. */
-	adcs	x6, x6, x23             /* a[0]*b[4].lo.. */
-	mul	x21, x5, x10            /* a[2]*b[0].lo */
-	adcs	x15, x15, x26           /* a[0]*b[5].lo.. */
-	adcs	x2, x20, x2             /* a[0]*b[6].lo.. */
-	umulh	x20, x5, x10            /* a[2]*b[0].hi */
-	adcs	x8, x8, x25             /* a[0]*b[6].hi.. */
-	mul	x22, x5, x11            /* a[2]*b[1].lo */
-	adc	x9, x9, xzr             /* a[1]*b[6].hi.. */
-	umulh	x23, x5, x11            /* a[2]*b[1].hi */
-	mul	x25, x5, x16            /* a[2]*b[2].lo */
-	umulh	x26, x5, x16            /* a[2]*b[2].hi */
+	adcs	x15, x7, x15            /* a[0]*b[3].lo.. */
+	mul	x7, x9, x3              /* a[1]*b[4].lo */
+	mul	x2, x9, x19             /* a[1]*b[5].lo */
+	adcs	x6, x6, x5              /* a[0]*b[4].lo.. */
+	ldp	x5, x25, [x1, #16]      /* x5=a[2] x25=a[3] */
+	adcs	x4, x4, x7              /* a[0]*b[5].lo.. */
+	mul	x8, x8, x10             /* a[0]*b[0].lo */
+	mul	x7, x9, x24             /* a[1]*b[6].lo */
+	umulh	x26, x9, x16            /* a[1]*b[2].hi */
+	adcs	x2, x22, x2             /* a[0]*b[6].lo.. */
+	mul	x22, x5, x10            /* a[2]*b[0].lo */
+	adcs	x12, x12, x7            /* a[0]*b[6].hi.. */
+	umulh	x7, x9, x24             /* a[1]*b[6].hi */
+	umulh	x27, x9, x3             /* a[1]*b[4].hi */
+	umulh	x9, x9, x19             /* a[1]*b[5].hi */
+	adc	x7, x7, xzr             /* a[1]*b[6].hi.. */
+	mul	x28, x5, x19            /* a[2]*b[5].lo */
+	adds	x14, x14, x20           /* a[0]*b[2].lo.. */
+	adcs	x15, x15, x21           /* a[0]*b[3].lo.. */
+	adcs	x6, x6, x26             /* a[0]*b[4].lo.. */
+	mul	x20, x5, x11            /* a[2]*b[1].lo */
+	adcs	x4, x4, x23             /* a[0]*b[5].lo.. */
+	umulh	x21, x5, x11            /* a[2]*b[1].hi */
+	adcs	x2, x2, x27             /* a[0]*b[6].lo.. */
+	adcs	x9, x12, x9             /* a[0]*b[6].hi.. */
+	mul	x12, x5, x16            /* a[2]*b[2].lo */
+	umulh	x23, x25, x3            /* a[3]*b[4].hi */
+	umulh	x26, x5, x10            /* a[2]*b[0].hi */
+	adc	x7, x7, xzr             /* a[1]*b[6].hi.. */
+	adds	x14, x14, x22           /* a[0]*b[2].lo.. */
+	umulh	x22, x5, x19            /* a[2]*b[5].hi */
+	adcs	x15, x15, x20           /* a[0]*b[3].lo.. */
+	umulh	x20, x5, x16            /* a[2]*b[2].hi */
 	mul	x27, x5, x17            /* a[2]*b[3].lo */
-	umulh	x28, x5, x17            /* a[2]*b[3].hi */
-	adds	x14, x14, x21           /* a[0]*b[2].lo.. */
-	mul	x21, x5, x3             /* a[2]*b[4].lo */
-	adcs	x7, x7, x22             /* a[0]*b[3].lo.. */
-	umulh	x22, x5, x3             /* a[2]*b[4].hi */
-	adcs	x6, x6, x25             /* a[0]*b[4].lo.. */
-	mul	x25, x5, x19            /* a[2]*b[5].lo */
-	adcs	x15, x15, x27           /* a[0]*b[5].lo.. */
-	umulh	x27, x5, x19            /* a[2]*b[5].hi */
-	adcs	x2, x2, x21             /* a[0]*b[6].lo.. */
-	mul	x21, x5, x24            /* a[2]*b[6].lo */
-	adcs	x8, x8, x25             /* a[0]*b[6].hi.. */
-	umulh	x5, x5, x24             /* a[2]*b[6].hi */
-	adcs	x9, x9, x21             /* a[1]*b[6].hi.. */
-	adc	x5, x5, xzr             /* a[2]*b[6].hi.. */
-	adds	x7, x7, x20             /* a[0]*b[3].lo.. */
-	adcs	x6, x6, x23             /* a[0]*b[4].lo.. */
-	adcs	x15, x15, x26           /* a[0]*b[5].lo.. */
-	adcs	x2, x2, x28             /* a[0]*b[6].lo.. */
-	mul	x20, x4, x10            /* a[3]*b[0].lo */
-	adcs	x8, x8, x22             /* a[0]*b[6].hi.. */
-	adcs	x9, x9, x27             /* a[1]*b[6].hi.. */
-	umulh	x21, x4, x10            /* a[3]*b[0].hi */
-	adc	x5, x5, xzr             /* a[2]*b[6].hi.. */
-	mul	x22, x4, x11            /* a[3]*b[1].lo */
-	umulh	x23, x4, x11            /* a[3]*b[1].hi */
-	mul	x25, x4, x16            /* a[3]*b[2].lo */
-	umulh	x26, x4, x16            /* a[3]*b[2].hi */
-	mul	x27, x4, x17            /* a[3]*b[3].lo */
-	umulh	x28, x4, x17            /* a[3]*b[3].hi */
-	adds	x7, x7, x20             /* a[0]*b[3].lo.. */
-	mul	x20, x4, x3             /* a[3]*b[4].lo */
-	adcs	x6, x6, x22             /* a[0]*b[4].lo.. */
-	umulh	x22, x4, x3             /* a[3]*b[4].hi */
-	adcs	x15, x15, x25           /* a[0]*b[5].lo.. */
-	mul	x25, x4, x19            /* a[3]*b[5].lo */
+	adcs	x12, x6, x12            /* a[0]*b[4].lo.. */
+	umulh	x6, x5, x24             /* a[2]*b[6].hi */
+	adcs	x4, x4, x27             /* a[0]*b[5].lo.. */
+	mul	x27, x5, x3             /* a[2]*b[4].lo */
 	adcs	x2, x2, x27             /* a[0]*b[6].lo.. */
-	umulh	x27, x4, x19            /* a[3]*b[5].hi */
-	adcs	x8, x8, x20             /* a[0]*b[6].hi.. */
-	mul	x20, x4, x24            /* a[3]*b[6].lo */
-	adcs	x9, x9, x25             /* a[1]*b[6].hi.. */
-	umulh	x4, x4, x24             /* a[3]*b[6].hi */
-	adcs	x5, x5, x20             /* a[2]*b[6].hi.. */
-	adc	x4, x4, xzr             /* a[3]*b[6].hi.. */
-	adds	x6, x6, x21             /* a[0]*b[4].lo.. */
-	ldp	x20, x21, [x1, #32]     /* x20=a[4] x21=a[5] */
-	adcs	x15, x15, x23           /* a[0]*b[5].lo.. */
-	adcs	x2, x2, x26             /* a[0]*b[6].lo.. */
-	adcs	x8, x8, x28             /* a[0]*b[6].hi.. */
-	adcs	x9, x9, x22             /* a[1]*b[6].hi.. */
-	mul	x22, x20, x10           /* a[4]*b[0].lo */
-	adcs	x5, x5, x27             /* a[2]*b[6].hi.. */
-	adc	x4, x4, xzr             /* a[3]*b[6].hi.. */
-	umulh	x23, x20, x10           /* a[4]*b[0].hi */
-	mul	x25, x20, x11           /* a[4]*b[1].lo */
-	umulh	x26, x20, x11           /* a[4]*b[1].hi */
-	mul	x27, x20, x16           /* a[4]*b[2].lo */
-	umulh	x28, x20, x16           /* a[4]*b[2].hi */
+	adcs	x9, x9, x28             /* a[0]*b[6].hi.. */
+	umulh	x27, x5, x3             /* a[2]*b[4].hi */
+	mul	x28, x5, x24            /* a[2]*b[6].lo */
+	adcs	x7, x7, x28             /* a[1]*b[6].hi.. */
+	adc	x6, x6, xzr             /* a[2]*b[6].hi.. */
+	adds	x15, x15, x26           /* a[0]*b[3].lo.. */
+	adcs	x12, x12, x21           /* a[0]*b[4].lo.. */
+	umulh	x5, x5, x17             /* a[2]*b[3].hi */
+	adcs	x4, x4, x20             /* a[0]*b[5].lo.. */
+	adcs	x5, x2, x5              /* a[0]*b[6].lo.. */
+	adcs	x9, x9, x27             /* a[0]*b[6].hi.. */
+	adcs	x7, x7, x22             /* a[1]*b[6].hi.. */
+	mul	x20, x25, x10           /* a[3]*b[0].lo */
+	adc	x6, x6, xzr             /* a[2]*b[6].hi.. */
+	adds	x15, x15, x20           /* a[0]*b[3].lo.. */
+	mul	x20, x25, x11           /* a[3]*b[1].lo */
+	adcs	x12, x12, x20           /* a[0]*b[4].lo.. */
+	mul	x22, x25, x16           /* a[3]*b[2].lo */
+	adcs	x4, x4, x22             /* a[0]*b[5].lo.. */
+	mul	x2, x25, x17            /* a[3]*b[3].lo */
+	adcs	x5, x5, x2              /* a[0]*b[6].lo.. */
+	mul	x2, x25, x3             /* a[3]*b[4].lo */
+	adcs	x9, x9, x2              /* a[0]*b[6].hi.. */
+	mul	x27, x25, x24           /* a[3]*b[6].lo */
+	mul	x26, x25, x19           /* a[3]*b[5].lo */
+	adcs	x7, x7, x26             /* a[1]*b[6].hi.. */
+	adcs	x6, x6, x27             /* a[2]*b[6].hi.. */
+	umulh	x21, x25, x10           /* a[3]*b[0].hi */
+	umulh	x20, x25, x11           /* a[3]*b[1].hi */
+	umulh	x2, x25, x24            /* a[3]*b[6].hi */
+	adc	x2, x2, xzr             /* a[3]*b[6].hi.. */
+	adds	x12, x12, x21           /* a[0]*b[4].lo.. */
+	ldp	x21, x22, [x1, #32]     /* x21=a[4] x22=a[5] */
+	umulh	x26, x25, x16           /* a[3]*b[2].hi */
+	adcs	x4, x4, x20             /* a[0]*b[5].lo.. */
+	umulh	x20, x25, x17           /* a[3]*b[3].hi */
+	adcs	x5, x5, x26             /* a[0]*b[6].lo.. */
+	adcs	x9, x9, x20             /* a[0]*b[6].hi.. */
+	umulh	x26, x25, x19           /* a[3]*b[5].hi */
+	mul	x20, x21, x10           /* a[4]*b[0].lo */
+	mul	x25, x21, x11           /* a[4]*b[1].lo */
+	adcs	x7, x7, x23             /* a[1]*b[6].hi.. */
+	adcs	x6, x6, x26             /* a[2]*b[6].hi.. */
+	adc	x2, x2, xzr             /* a[3]*b[6].hi.. */
+	adds	x12, x12, x20           /* a[0]*b[4].lo.. */
+	adcs	x4, x4, x25             /* a[0]*b[5].lo.. */
+	mul	x25, x21, x16           /* a[4]*b[2].lo */
+	umulh	x23, x21, x11           /* a[4]*b[1].hi */
+	mul	x26, x21, x17           /* a[4]*b[3].lo */
+	umulh	x20, x21, x10           /* a[4]*b[0].hi */
+	adcs	x5, x5, x25             /* a[0]*b[6].lo.. */
+	umulh	x25, x21, x16           /* a[4]*b[2].hi */
+	adcs	x9, x9, x26             /* a[0]*b[6].hi.. */
+	mul	x27, x21, x3            /* a[4]*b[4].lo */
+	adcs	x7, x7, x27             /* a[1]*b[6].hi.. */
+	umulh	x28, x21, x19           /* a[4]*b[5].hi */
+	mul	x26, x21, x19           /* a[4]*b[5].lo */
+	umulh	x27, x21, x3            /* a[4]*b[4].hi */
 	str	x0, [sp, #80]           /* spill out */
-	mul	x0, x20, x17            /* a[4]*b[3].lo */
-	str	x1, [sp, #88]           /* spill a */
-	umulh	x1, x20, x17            /* a[4]*b[3].hi */
-	adds	x6, x6, x22             /* a[0]*b[4].lo.. */
-	mul	x22, x20, x3            /* a[4]*b[4].lo */
-	adcs	x15, x15, x25           /* a[0]*b[5].lo.. */
-	umulh	x25, x20, x3            /* a[4]*b[4].hi */
-	adcs	x2, x2, x27             /* a[0]*b[6].lo.. */
-	mul	x27, x20, x19           /* a[4]*b[5].lo */
-	adcs	x8, x8, x0              /* a[0]*b[6].hi.. */
-	umulh	x0, x20, x19            /* a[4]*b[5].hi */
-	adcs	x9, x9, x22             /* a[1]*b[6].hi.. */
-	mul	x22, x20, x24           /* a[4]*b[6].lo */
-	adcs	x5, x5, x27             /* a[2]*b[6].hi.. */
-	umulh	x20, x20, x24           /* a[4]*b[6].hi */
-	adcs	x4, x4, x22             /* a[3]*b[6].hi.. */
-	adc	x20, x20, xzr           /* a[4]*b[6].hi.. */
-	adds	x15, x15, x23           /* a[0]*b[5].lo.. */
-	adcs	x2, x2, x26             /* a[0]*b[6].lo.. */
-	adcs	x8, x8, x28             /* a[0]*b[6].hi.. */
-	adcs	x9, x9, x1              /* a[1]*b[6].hi.. */
-	adcs	x5, x5, x25             /* a[2]*b[6].hi.. */
-	adcs	x4, x4, x0              /* a[3]*b[6].hi.. */
-	mul	x1, x21, x10            /* a[5]*b[0].lo */
-	adc	x0, x20, xzr            /* a[4]*b[6].hi.. */
-	umulh	x20, x21, x10           /* a[5]*b[0].hi */
-	mul	x22, x21, x11           /* a[5]*b[1].lo */
-	umulh	x23, x21, x11           /* a[5]*b[1].hi */
-	mul	x25, x21, x16           /* a[5]*b[2].lo */
-	umulh	x26, x21, x16           /* a[5]*b[2].hi */
-	mul	x27, x21, x17           /* a[5]*b[3].lo */
-	umulh	x28, x21, x17           /* a[5]*b[3].hi */
-	adds	x15, x15, x1            /* a[0]*b[5].lo.. */
-	mul	x1, x21, x3             /* a[5]*b[4].lo */
-	adcs	x2, x2, x22             /* a[0]*b[6].lo.. */
-	umulh	x22, x21, x3            /* a[5]*b[4].hi */
-	adcs	x8, x8, x25             /* a[0]*b[6].hi.. */
-	mul	x25, x21, x19           /* a[5]*b[5].lo */
-	adcs	x9, x9, x27             /* a[1]*b[6].hi.. */
-	umulh	x27, x21, x19           /* a[5]*b[5].hi */
-	adcs	x5, x5, x1              /* a[2]*b[6].hi.. */
-	mul	x1, x21, x24            /* a[5]*b[6].lo */
-	adcs	x4, x4, x25             /* a[3]*b[6].hi.. */
-	umulh	x21, x21, x24           /* a[5]*b[6].hi */
-	adcs	x1, x0, x1              /* a[4]*b[6].hi.. */
-	adc	x0, x21, xzr            /* a[5]*b[6].hi.. */
-	adds	x2, x2, x20             /* a[0]*b[6].lo.. */
-	ldr	x20, [sp, #88]          /* reload a */
-	ldr	x20, [x20, #48]         /* a[6] */
-	adcs	x8, x8, x23             /* a[0]*b[6].hi.. */
-	adcs	x9, x9, x26             /* a[1]*b[6].hi.. */
-	adcs	x5, x5, x28             /* a[2]*b[6].hi.. */
-	adcs	x4, x4, x22             /* a[3]*b[6].hi.. */
-	adcs	x1, x1, x27             /* a[4]*b[6].hi.. */
-	adc	x0, x0, xzr             /* a[5]*b[6].hi.. */
-	mul	x21, x20, x10           /* a[6]*b[0].lo */
-	umulh	x10, x20, x10           /* a[6]*b[0].hi */
-	mul	x22, x20, x11           /* a[6]*b[1].lo */
-	umulh	x11, x20, x11           /* a[6]*b[1].hi */
-	mul	x23, x20, x16           /* a[6]*b[2].lo */
-	umulh	x16, x20, x16           /* a[6]*b[2].hi */
-	mul	x25, x20, x17           /* a[6]*b[3].lo */
-	umulh	x17, x20, x17           /* a[6]*b[3].hi */
-	adds	x2, x2, x21             /* a[0]*b[6].lo.. */
-	mul	x21, x20, x3            /* a[6]*b[4].lo */
-	adcs	x8, x8, x22             /* a[0]*b[6].hi.. */
-	umulh	x3, x20, x3             /* a[6]*b[4].hi */
-	adcs	x9, x9, x23             /* a[1]*b[6].hi.. */
-	mul	x22, x20, x19           /* a[6]*b[5].lo */
-	adcs	x5, x5, x25             /* a[2]*b[6].hi.. */
-	umulh	x19, x20, x19           /* a[6]*b[5].hi */
-	adcs	x4, x4, x21             /* a[3]*b[6].hi.. */
-	mul	x21, x20, x24           /* a[6]*b[6].lo */
-	umulh	x20, x20, x24           /* a[6]*b[6].hi */
-	adcs	x1, x1, x22             /* a[4]*b[6].hi.. */
-	adcs	x0, x0, x21             /* a[5]*b[6].hi.. */
-	adc	x20, x20, xzr           /* a[6]*b[6].hi.. */
-	adds	x8, x8, x10             /* a[0]*b[6].hi.. */
-	adcs	x9, x9, x11             /* a[1]*b[6].hi.. */
-	adcs	x10, x5, x16            /* a[2]*b[6].hi.. */
-	adcs	x11, x4, x17            /* a[3]*b[6].hi.. */
-	adcs	x16, x1, x3             /* a[4]*b[6].hi.. */
-	adcs	x17, x0, x19            /* a[5]*b[6].hi.. */
-	extr	x5, x16, x11, #32       /* (a[3]*b[6].hi..).high upper = high.split(224)[1] */
-	adc	x4, x20, xzr            /* a[6]*b[6].hi..       return reduced(a.value * b.value) */
-	extr	x3, x17, x16, #32       /* (a[4]*b[6].hi..).high upper = high.split(224)[1] */
-	adds	x12, x12, x8            /* a[0]*b[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	extr	x1, x4, x17, #32        /* (a[5]*b[6].hi..).high upper = high.split(224)[1] */
-	adcs	x13, x13, x9            /* a[0]*b[1].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	lsl	x0, x8, #32             /* a[0]*b[6].hi..<< */
-	extr	x8, x9, x8, #32         /* (a[0]*b[6].hi..).high */
-	adcs	x14, x14, x10           /* a[0]*b[2].lo.. */
-	extr	x9, x10, x9, #32        /* (a[1]*b[6].hi..).high */
-	adcs	x7, x7, x11             /* a[0]*b[3].lo.. */
-	extr	x10, x11, x10, #32      /* (a[2]*b[6].hi..).high */
-	adcs	x6, x6, x16             /* a[0]*b[4].lo.. */
-	add	x0, x0, x4, lsr #32     /* (a[6]*b[6].hi..).high.. */
-	adcs	x15, x15, x17           /* a[0]*b[5].lo.. */
-	adcs	x2, x2, x4              /* a[0]*b[6].lo.. */
-	cset	x19, cs                 /* %v228 */
-	adds	x12, x12, x5            /* a[0]*b[0].lo.. */
-	adcs	x13, x13, x3            /* a[0]*b[1].lo.. */
-	and	x11, x11, #0xffffffff00000000 /* (a[3]*b[6].hi..).low */
-	adcs	x14, x14, x1            /* a[0]*b[2].lo.. */
-	adcs	x7, x7, x0              /* a[0]*b[3].lo.. */
-	adcs	x8, x6, x8              /* a[0]*b[4].lo.. */
-	adcs	x9, x15, x9             /* a[0]*b[5].lo.. */
-	adcs	x10, x2, x10            /* a[0]*b[6].lo.. */
-	adc	x15, x19, xzr           /* %v236 */
-	adds	x11, x7, x11            /* a[0]*b[3].lo.. */
-	adcs	x8, x8, x16             /* a[0]*b[4].lo.. */
-	adcs	x9, x9, x17             /* a[0]*b[5].lo.. */
-	adcs	x10, x10, x4            /* a[0]*b[6].lo.. */
-	adc	x15, x15, xzr           /* %v242 */
-	add	x15, x15, #1            /* %v243                q = q + 1 */
-	lsl	x16, x15, #32           /* %v244                more, carry = (rest + (q + (q << 224))).split(448) */
-	adds	x12, x12, x15           /* a[0]*b[0].lo.. */
-	adcs	x13, x13, xzr           /* a[0]*b[1].lo.. */
-	adcs	x14, x14, xzr           /* a[0]*b[2].lo.. */
-	adcs	x11, x11, x16           /* a[0]*b[3].lo.. */
-	adcs	x8, x8, xzr             /* a[0]*b[4].lo.. */
-	adcs	x9, x9, xzr             /* a[0]*b[5].lo.. */
-	adcs	x10, x10, xzr           /* a[0]*b[6].lo.. */
-	csetm	x15, cc                 /* %v252                return more - pick(carry, 0, EXCESS) */
-	cset	x16, cc                 /* %v253 */
-	and	x15, x15, #0x100000000  /* %v254 */
-	subs	x12, x12, x16           /* a[0]*b[0].lo.. */
-	ldr	x16, [sp, #80]          /* out */
-	sbcs	x13, x13, xzr           /* a[0]*b[1].lo.. */
-	sbcs	x14, x14, xzr           /* a[0]*b[2].lo.. */
-	stp	x12, x13, [x16]         /*                      def mul(a: loose, b: loose) -> canonical: */
-	sbcs	x11, x11, x15           /* a[0]*b[3].lo..       return more - pick(carry, 0, EXCESS) */
-	sbcs	x8, x8, xzr             /* a[0]*b[4].lo.. */
-	stp	x14, x11, [x16, #16]    /*                      def mul(a: loose, b: loose) -> canonical: */
-	sbcs	x9, x9, xzr             /* a[0]*b[5].lo..       return more - pick(carry, 0, EXCESS) */
-	sbc	x10, x10, xzr           /* a[0]*b[6].lo.. */
-	stp	x8, x9, [x16, #32]      /*                      def mul(a: loose, b: loose) -> canonical: */
-	str	x10, [x16, #48]
+	adcs	x6, x6, x26             /* a[2]*b[6].hi.. */
+	umulh	x26, x21, x17           /* a[4]*b[3].hi */
+	mul	x0, x21, x24            /* a[4]*b[6].lo */
+	adcs	x2, x2, x0              /* a[3]*b[6].hi.. */
+	umulh	x0, x21, x24            /* a[4]*b[6].hi */
+	adc	x0, x0, xzr             /* a[4]*b[6].hi.. */
+	adds	x4, x4, x20             /* a[0]*b[5].lo.. */
+	mul	x20, x22, x10           /* a[5]*b[0].lo */
+	mul	x21, x22, x3            /* a[5]*b[4].lo */
+	adcs	x5, x5, x23             /* a[0]*b[6].lo.. */
+	adcs	x9, x9, x25             /* a[0]*b[6].hi.. */
+	umulh	x23, x22, x10           /* a[5]*b[0].hi */
+	adcs	x7, x7, x26             /* a[1]*b[6].hi.. */
+	adcs	x6, x6, x27             /* a[2]*b[6].hi.. */
+	adcs	x2, x2, x28             /* a[3]*b[6].hi.. */
+	adc	x0, x0, xzr             /* a[4]*b[6].hi.. */
+	adds	x4, x4, x20             /* a[0]*b[5].lo.. */
+	mul	x20, x22, x11           /* a[5]*b[1].lo */
+	adcs	x5, x5, x20             /* a[0]*b[6].lo.. */
+	mul	x25, x22, x17           /* a[5]*b[3].lo */
+	mul	x20, x22, x16           /* a[5]*b[2].lo */
+	adcs	x9, x9, x20             /* a[0]*b[6].hi.. */
+	adcs	x7, x7, x25             /* a[1]*b[6].hi.. */
+	mul	x27, x22, x19           /* a[5]*b[5].lo */
+	umulh	x20, x22, x11           /* a[5]*b[1].hi */
+	adcs	x6, x6, x21             /* a[2]*b[6].hi.. */
+	umulh	x26, x22, x3            /* a[5]*b[4].hi */
+	umulh	x21, x22, x16           /* a[5]*b[2].hi */
+	umulh	x25, x22, x19           /* a[5]*b[5].hi */
+	adcs	x2, x2, x27             /* a[3]*b[6].hi.. */
+	umulh	x27, x22, x17           /* a[5]*b[3].hi */
+	ldr	x1, [x1, #48]           /* a[6] */
+	mul	x28, x22, x24           /* a[5]*b[6].lo */
+	adcs	x0, x0, x28             /* a[4]*b[6].hi.. */
+	umulh	x22, x22, x24           /* a[5]*b[6].hi */
+	adc	x22, x22, xzr           /* a[5]*b[6].hi.. */
+	adds	x5, x5, x23             /* a[0]*b[6].lo.. */
+	adcs	x9, x9, x20             /* a[0]*b[6].hi.. */
+	adcs	x7, x7, x21             /* a[1]*b[6].hi.. */
+	adcs	x6, x6, x27             /* a[2]*b[6].hi.. */
+	mul	x20, x1, x10            /* a[6]*b[0].lo */
+	adcs	x2, x2, x26             /* a[3]*b[6].hi.. */
+	adcs	x0, x0, x25             /* a[4]*b[6].hi.. */
+	adc	x21, x22, xzr           /* a[5]*b[6].hi.. */
+	adds	x5, x5, x20             /* a[0]*b[6].lo.. */
+	mul	x20, x1, x16            /* a[6]*b[2].lo */
+	mul	x22, x1, x11            /* a[6]*b[1].lo */
+	umulh	x10, x1, x10            /* a[6]*b[0].hi */
+	adcs	x9, x9, x22             /* a[0]*b[6].hi.. */
+	adcs	x7, x7, x20             /* a[1]*b[6].hi.. */
+	mul	x20, x1, x17            /* a[6]*b[3].lo */
+	umulh	x11, x1, x11            /* a[6]*b[1].hi */
+	umulh	x16, x1, x16            /* a[6]*b[2].hi */
+	adcs	x6, x6, x20             /* a[2]*b[6].hi.. */
+	mul	x20, x1, x19            /* a[6]*b[5].lo */
+	mul	x22, x1, x3             /* a[6]*b[4].lo */
+	adcs	x2, x2, x22             /* a[3]*b[6].hi.. */
+	umulh	x17, x1, x17            /* a[6]*b[3].hi */
+	adcs	x0, x0, x20             /* a[4]*b[6].hi.. */
+	umulh	x3, x1, x3              /* a[6]*b[4].hi */
+	mul	x20, x1, x24            /* a[6]*b[6].lo */
+	umulh	x19, x1, x19            /* a[6]*b[5].hi */
+	adcs	x20, x21, x20           /* a[5]*b[6].hi.. */
+	umulh	x21, x1, x24            /* a[6]*b[6].hi */
+	adc	x1, x21, xzr            /* a[6]*b[6].hi.. */
+	adds	x9, x9, x10             /* a[0]*b[6].hi.. */
+	adcs	x10, x7, x11            /* a[1]*b[6].hi.. */
+	adcs	x16, x6, x16            /* a[2]*b[6].hi.. */
+	lsr	x11, x10, #32           /* %v229                return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	lsr	x7, x9, #32             /* %v227 */
+	orr	x7, x7, x10, lsl #32    /* (a[0]*b[6].hi..).high */
+	orr	x11, x11, x16, lsl #32  /* (a[1]*b[6].hi..).high */
+	adcs	x17, x2, x17            /* a[3]*b[6].hi..       return reduced(a.value * b.value) */
+	lsr	x6, x17, #32            /* %v213                upper = high.split(224)[1] */
+	adcs	x3, x0, x3              /* a[4]*b[6].hi..       return reduced(a.value * b.value) */
+	orr	x6, x6, x3, lsl #32     /* (a[3]*b[6].hi..).high upper = high.split(224)[1] */
+	adcs	x0, x20, x19            /* a[5]*b[6].hi..       return reduced(a.value * b.value) */
+	adc	x20, x1, xzr            /* a[6]*b[6].hi.. */
+	lsr	x2, x16, #32            /* %v231                return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	orr	x2, x2, x17, lsl #32    /* (a[2]*b[6].hi..).high */
+	adds	x8, x8, x9              /* a[0]*b[0].lo.. */
+	lsr	x19, x0, #32            /* %v217                upper = high.split(224)[1] */
+	lsl	x9, x9, #32             /* a[0]*b[6].hi..<<     return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcs	x10, x13, x10           /* a[0]*b[1].lo.. */
+	lsr	x13, x3, #32            /* %v215                upper = high.split(224)[1] */
+	adcs	x14, x14, x16           /* a[0]*b[2].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcs	x15, x15, x17           /* a[0]*b[3].lo.. */
+	and	x16, x17, #0xffffffff00000000 /* (a[3]*b[6].hi..).low */
+	adcs	x17, x12, x3            /* a[0]*b[4].lo.. */
+	orr	x12, x13, x0, lsl #32   /* (a[4]*b[6].hi..).high upper = high.split(224)[1] */
+	ldr	x13, [sp, #80]          /* out */
+	add	x9, x9, x20, lsr #32    /* (a[6]*b[6].hi..).high.. return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	orr	x1, x19, x20, lsl #32   /* (a[5]*b[6].hi..).high upper = high.split(224)[1] */
+	adcs	x4, x4, x0              /* a[0]*b[5].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcs	x5, x5, x20             /* a[0]*b[6].lo.. */
+	cset	x19, cs                 /* %v234 */
+	adds	x8, x8, x6              /* a[0]*b[0].lo.. */
+	adcs	x10, x10, x12           /* a[0]*b[1].lo.. */
+	adcs	x12, x14, x1            /* a[0]*b[2].lo.. */
+	adcs	x9, x15, x9             /* a[0]*b[3].lo.. */
+	adcs	x14, x17, x7            /* a[0]*b[4].lo.. */
+	adcs	x11, x4, x11            /* a[0]*b[5].lo.. */
+	adcs	x15, x5, x2             /* a[0]*b[6].lo.. */
+	adc	x17, x19, xzr           /* %v242 */
+	adds	x9, x9, x16             /* a[0]*b[3].lo.. */
+	adcs	x14, x14, x3            /* a[0]*b[4].lo.. */
+	adcs	x11, x11, x0            /* a[0]*b[5].lo.. */
+	adcs	x15, x15, x20           /* a[0]*b[6].lo.. */
+	adc	x16, x17, xzr           /* %v248 */
+	add	x16, x16, #1            /* %v249                q = q + 1 */
+	adds	x8, x8, x16             /* a[0]*b[0].lo..       more, carry = (rest + (q + (q << 224))).split(448) */
+	lsl	x16, x16, #32           /* %v250 */
+	adcs	x10, x10, xzr           /* a[0]*b[1].lo.. */
+	adcs	x12, x12, xzr           /* a[0]*b[2].lo.. */
+	adcs	x9, x9, x16             /* a[0]*b[3].lo.. */
+	adcs	x14, x14, xzr           /* a[0]*b[4].lo.. */
+	adcs	x11, x11, xzr           /* a[0]*b[5].lo.. */
+	adcs	x15, x15, xzr           /* a[0]*b[6].lo.. */
+	cset	x16, cc                 /* %v259                return more - pick(carry, 0, EXCESS) */
+	csetm	x17, cc                 /* %v258 */
+	and	x17, x17, #0x100000000  /* %v260 */
+	subs	x8, x8, x16             /* a[0]*b[0].lo.. */
+	sbcs	x10, x10, xzr           /* a[0]*b[1].lo.. */
+	stp	x8, x10, [x13]          /*                      def mul(a: loose, b: loose) -> canonical: */
+	sbcs	x12, x12, xzr           /* a[0]*b[2].lo..       return more - pick(carry, 0, EXCESS) */
+	sbcs	x8, x9, x17             /* a[0]*b[3].lo.. */
+	stp	x12, x8, [x13, #16]     /*                      def mul(a: loose, b: loose) -> canonical: */
+	sbcs	x9, x14, xzr            /* a[0]*b[4].lo..       return more - pick(carry, 0, EXCESS) */
+	sbcs	x8, x11, xzr            /* a[0]*b[5].lo.. */
+	stp	x9, x8, [x13, #32]      /*                      def mul(a: loose, b: loose) -> canonical: */
+	sbc	x10, x15, xzr           /* a[0]*b[6].lo..       return more - pick(carry, 0, EXCESS) */
+	str	x10, [x13, #48]         /*                      def mul(a: loose, b: loose) -> canonical: */
 	ldp	x27, x28, [sp, #64]     /* restore */
 	.cfi_restore x27
 	.cfi_restore x28
@@ -372,8 +376,8 @@ SYMBOL(p448_7x64_mul):
  * out     out: limbs below 2^64, the value below p
  * args    out in x0, a in x1
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24 x25 x26
- * stack   64 bytes
+ * saves   x19 x20 x21 x22 x23
+ * stack   48 bytes
  */
 	.globl	SYMBOL(p448_7x64_sqr)
 	HIDDEN(p448_7x64_sqr)
@@ -382,203 +386,201 @@ SYMBOL(p448_7x64_mul):
 SYMBOL(p448_7x64_sqr):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-64]!   /* save */
-	.cfi_def_cfa_offset 64
-	.cfi_offset x19, -64
-	.cfi_offset x20, -56
+	stp	x19, x20, [sp, #-48]!   /* save */
+	.cfi_def_cfa_offset 48
+	.cfi_offset x19, -48
+	.cfi_offset x20, -40
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -48
-	.cfi_offset x22, -40
-	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -32
-	.cfi_offset x24, -24
-	stp	x25, x26, [sp, #48]     /* save */
-	.cfi_offset x25, -16
-	.cfi_offset x26, -8
-	ldp	x8, x9, [x1, #16]       /* x8=a[2] x9=a[3] */
+	.cfi_offset x21, -32
+	.cfi_offset x22, -24
+	str	x23, [sp, #32]          /* save */
+	.cfi_offset x23, -16
+	ldr	x2, [x1, #48]           /* a[6] */
 	ldp	x10, x11, [x1, #32]     /* x10=a[4] x11=a[5] */
+	ldp	x8, x9, [x1, #16]       /* x8=a[2] x9=a[3] */
 	ldp	x6, x7, [x1]            /* x6=a[0] x7=a[1] */
-	mul	x12, x8, x10            /* a[2]*a[4].lo         return reduced(x * x) */
+	umulh	x15, x8, x9             /* a[2]*a[3].hi         return reduced(x * x) */
 	umulh	x13, x8, x10            /* a[2]*a[4].hi */
-	mul	x14, x8, x9             /* a[2]*a[3].lo */
-	umulh	x15, x8, x9             /* a[2]*a[3].hi */
-	mul	x16, x9, x10            /* a[3]*a[4].lo */
-	umulh	x17, x9, x10            /* a[3]*a[4].hi */
-	mul	x5, x7, x9              /* a[1]*a[3].lo */
+	mul	x12, x8, x10            /* a[2]*a[4].lo */
 	umulh	x4, x7, x9              /* a[1]*a[3].hi */
-	mul	x3, x7, x11             /* a[1]*a[5].lo */
-	umulh	x2, x7, x11             /* a[1]*a[5].hi */
-	mul	x19, x9, x11            /* a[3]*a[5].lo */
-	umulh	x20, x9, x11            /* a[3]*a[5].hi */
-	mul	x21, x7, x8             /* a[1]*a[2].lo */
-	umulh	x22, x7, x8             /* a[1]*a[2].hi */
-	mul	x23, x7, x10            /* a[1]*a[4].lo */
+	mul	x16, x9, x10            /* a[3]*a[4].lo */
 	adds	x12, x12, x15           /* a[2]*a[4].lo.. */
-	umulh	x15, x7, x10            /* a[1]*a[4].hi */
+	umulh	x23, x10, x11           /* a[4]*a[5].hi */
+	mul	x14, x8, x9             /* a[2]*a[3].lo */
+	mul	x3, x7, x11             /* a[1]*a[5].lo */
+	mul	x5, x7, x9              /* a[1]*a[3].lo */
 	adcs	x13, x13, x16           /* a[2]*a[4].hi.. */
-	mul	x16, x8, x11            /* a[2]*a[5].lo */
-	adc	x17, x17, xzr           /* a[3]*a[4].hi.. */
+	umulh	x17, x9, x10            /* a[3]*a[4].hi */
+	mul	x19, x9, x11            /* a[3]*a[5].lo */
+	adc	x15, x17, xzr           /* a[3]*a[4].hi.. */
 	adds	x14, x14, x4            /* a[2]*a[3].lo.. */
-	umulh	x4, x8, x11             /* a[2]*a[5].hi */
-	ldr	x25, [x1, #48]          /* a[6] */
-	mul	x24, x10, x11           /* a[4]*a[5].lo */
+	umulh	x17, x7, x8             /* a[1]*a[2].hi */
+	mul	x16, x7, x8             /* a[1]*a[2].lo */
+	mul	x20, x6, x8             /* a[0]*a[2].lo */
+	umulh	x4, x9, x11             /* a[3]*a[5].hi */
 	adcs	x12, x12, x3            /* a[2]*a[4].lo.. */
-	umulh	x3, x10, x11            /* a[4]*a[5].hi */
-	adcs	x13, x13, x2            /* a[2]*a[4].hi.. */
-	adcs	x17, x17, x19           /* a[3]*a[4].hi.. */
-	mul	x2, x6, x8              /* a[0]*a[2].lo */
-	adc	x19, x20, xzr           /* a[3]*a[5].hi.. */
-	adds	x5, x5, x22             /* a[1]*a[3].lo.. */
-	umulh	x20, x6, x8             /* a[0]*a[2].hi */
-	mul	x22, x6, x10            /* a[0]*a[4].lo */
-	adcs	x14, x14, x23           /* a[2]*a[3].lo.. */
-	umulh	x23, x6, x10            /* a[0]*a[4].hi */
-	mul	x26, x6, x25            /* a[0]*a[6].lo */
-	adcs	x12, x12, x15           /* a[2]*a[4].lo.. */
-	umulh	x15, x6, x25            /* a[0]*a[6].hi */
-	adcs	x13, x13, x16           /* a[2]*a[4].hi.. */
-	mul	x16, x8, x25            /* a[2]*a[6].lo */
-	adcs	x17, x17, x4            /* a[3]*a[4].hi.. */
-	umulh	x4, x8, x25             /* a[2]*a[6].hi */
-	adcs	x1, x19, x24            /* a[3]*a[5].hi.. */
-	mul	x19, x10, x25           /* a[4]*a[6].lo */
-	adc	x3, x3, xzr             /* a[4]*a[5].hi.. */
-	adds	x20, x21, x20           /* a[1]*a[2].lo.. */
-	umulh	x21, x10, x25           /* a[4]*a[6].hi */
-	adcs	x5, x5, x22             /* a[1]*a[3].lo.. */
-	mul	x22, x6, x7             /* a[0]*a[1].lo */
-	adcs	x14, x14, x23           /* a[2]*a[3].lo.. */
-	umulh	x23, x6, x7             /* a[0]*a[1].hi */
-	adcs	x12, x12, x26           /* a[2]*a[4].lo.. */
-	mul	x24, x6, x9             /* a[0]*a[3].lo */
-	adcs	x13, x13, x15           /* a[2]*a[4].hi.. */
-	umulh	x15, x6, x9             /* a[0]*a[3].hi */
-	adcs	x16, x17, x16           /* a[3]*a[4].hi.. */
-	mul	x17, x6, x11            /* a[0]*a[5].lo */
-	adcs	x4, x1, x4              /* a[3]*a[5].hi.. */
-	umulh	x1, x6, x11             /* a[0]*a[5].hi */
-	adcs	x3, x3, x19             /* a[4]*a[5].hi.. */
-	mul	x19, x7, x25            /* a[1]*a[6].lo */
-	adc	x21, x21, xzr           /* a[4]*a[6].hi.. */
-	adds	x2, x2, x23             /* a[0]*a[2].lo.. */
-	umulh	x23, x7, x25            /* a[1]*a[6].hi */
-	adcs	x20, x20, x24           /* a[1]*a[2].lo.. */
-	mul	x24, x9, x25            /* a[3]*a[6].lo */
-	adcs	x15, x5, x15            /* a[1]*a[3].lo.. */
-	umulh	x5, x9, x25             /* a[3]*a[6].hi */
-	adcs	x14, x14, x17           /* a[2]*a[3].lo.. */
-	mul	x17, x11, x25           /* a[5]*a[6].lo */
-	adcs	x12, x12, x1            /* a[2]*a[4].lo.. */
-	umulh	x1, x11, x25            /* a[5]*a[6].hi */
-	adcs	x13, x13, x19           /* a[2]*a[4].hi.. */
-	adcs	x16, x16, x23           /* a[3]*a[4].hi.. */
-	adcs	x4, x4, x24             /* a[3]*a[5].hi.. */
-	mul	x19, x6, x6             /* a[0]*a[0].lo */
-	adcs	x5, x3, x5              /* a[4]*a[5].hi.. */
-	umulh	x6, x6, x6              /* a[0]*a[0].hi */
-	adcs	x17, x21, x17           /* a[4]*a[6].hi.. */
-	mul	x3, x7, x7              /* a[1]*a[1].lo */
-	adc	x1, x1, xzr             /* a[5]*a[6].hi.. */
-	adds	x21, x22, x22           /* a[0]*a[1].lo.. */
-	umulh	x7, x7, x7              /* a[1]*a[1].hi */
-	mul	x22, x8, x8             /* a[2]*a[2].lo */
-	adcs	x2, x2, x2              /* a[0]*a[2].lo.. */
-	umulh	x8, x8, x8              /* a[2]*a[2].hi */
-	adcs	x20, x20, x20           /* a[1]*a[2].lo.. */
-	mul	x23, x9, x9             /* a[3]*a[3].lo */
-	adcs	x15, x15, x15           /* a[1]*a[3].lo.. */
-	umulh	x9, x9, x9              /* a[3]*a[3].hi */
+	umulh	x3, x7, x11             /* a[1]*a[5].hi */
+	umulh	x1, x8, x11             /* a[2]*a[5].hi */
+	adcs	x13, x13, x3            /* a[2]*a[4].hi.. */
+	adcs	x15, x15, x19           /* a[3]*a[4].hi.. */
+	mul	x3, x7, x10             /* a[1]*a[4].lo */
+	adc	x19, x4, xzr            /* a[3]*a[5].hi.. */
+	adds	x17, x5, x17            /* a[1]*a[3].lo.. */
+	mul	x4, x6, x10             /* a[0]*a[4].lo */
+	adcs	x14, x14, x3            /* a[2]*a[3].lo.. */
+	umulh	x3, x7, x10             /* a[1]*a[4].hi */
+	mul	x21, x8, x11            /* a[2]*a[5].lo */
+	mul	x22, x10, x11           /* a[4]*a[5].lo */
+	adcs	x12, x12, x3            /* a[2]*a[4].lo.. */
+	umulh	x5, x6, x8              /* a[0]*a[2].hi */
+	adcs	x13, x13, x21           /* a[2]*a[4].hi.. */
+	umulh	x3, x6, x11             /* a[0]*a[5].hi */
+	umulh	x21, x6, x10            /* a[0]*a[4].hi */
+	adcs	x15, x15, x1            /* a[3]*a[4].hi.. */
+	umulh	x1, x6, x2              /* a[0]*a[6].hi */
+	adcs	x19, x19, x22           /* a[3]*a[5].hi.. */
+	mul	x22, x6, x2             /* a[0]*a[6].lo */
+	adc	x23, x23, xzr           /* a[4]*a[5].hi.. */
+	adds	x16, x16, x5            /* a[1]*a[2].lo.. */
+	adcs	x17, x17, x4            /* a[1]*a[3].lo.. */
+	adcs	x14, x14, x21           /* a[2]*a[3].lo.. */
+	mul	x4, x8, x2              /* a[2]*a[6].lo */
+	mul	x21, x10, x2            /* a[4]*a[6].lo */
+	umulh	x5, x10, x2             /* a[4]*a[6].hi */
+	adcs	x12, x12, x22           /* a[2]*a[4].lo.. */
+	adcs	x13, x13, x1            /* a[2]*a[4].hi.. */
+	adcs	x15, x15, x4            /* a[3]*a[4].hi.. */
+	mul	x4, x6, x7              /* a[0]*a[1].lo */
+	umulh	x1, x8, x2              /* a[2]*a[6].hi */
+	mul	x22, x6, x9             /* a[0]*a[3].lo */
+	adcs	x1, x19, x1             /* a[3]*a[5].hi.. */
+	adcs	x19, x23, x21           /* a[4]*a[5].hi.. */
+	umulh	x21, x6, x7             /* a[0]*a[1].hi */
+	adc	x5, x5, xzr             /* a[4]*a[6].hi.. */
+	adds	x20, x20, x21           /* a[0]*a[2].lo.. */
+	mul	x21, x6, x11            /* a[0]*a[5].lo */
+	adcs	x16, x16, x22           /* a[1]*a[2].lo.. */
+	umulh	x22, x6, x9             /* a[0]*a[3].hi */
+	adcs	x17, x17, x22           /* a[1]*a[3].lo.. */
+	adcs	x14, x14, x21           /* a[2]*a[3].lo.. */
+	umulh	x21, x7, x2             /* a[1]*a[6].hi */
+	umulh	x22, x9, x2             /* a[3]*a[6].hi */
+	adcs	x12, x12, x3            /* a[2]*a[4].lo.. */
+	mul	x3, x7, x2              /* a[1]*a[6].lo */
+	adcs	x13, x13, x3            /* a[2]*a[4].hi.. */
+	mul	x3, x11, x2             /* a[5]*a[6].lo */
+	adcs	x15, x15, x21           /* a[3]*a[4].hi.. */
+	umulh	x21, x11, x2            /* a[5]*a[6].hi */
+	mul	x23, x9, x2             /* a[3]*a[6].lo */
+	adcs	x1, x1, x23             /* a[3]*a[5].hi.. */
+	adcs	x19, x19, x22           /* a[4]*a[5].hi.. */
+	adcs	x5, x5, x3              /* a[4]*a[6].hi.. */
+	adc	x3, x21, xzr            /* a[5]*a[6].hi.. */
+	adds	x4, x4, x4              /* a[0]*a[1].lo.. */
+	adcs	x20, x20, x20           /* a[0]*a[2].lo.. */
+	adcs	x16, x16, x16           /* a[1]*a[2].lo.. */
+	adcs	x17, x17, x17           /* a[1]*a[3].lo.. */
 	adcs	x14, x14, x14           /* a[2]*a[3].lo.. */
-	mul	x24, x10, x10           /* a[4]*a[4].lo */
 	adcs	x12, x12, x12           /* a[2]*a[4].lo.. */
 	adcs	x13, x13, x13           /* a[2]*a[4].hi.. */
-	adcs	x16, x16, x16           /* a[3]*a[4].hi.. */
-	adcs	x4, x4, x4              /* a[3]*a[5].hi.. */
-	adcs	x5, x5, x5              /* a[4]*a[5].hi.. */
-	adcs	x17, x17, x17           /* a[4]*a[6].hi.. */
-	adcs	x1, x1, x1              /* a[5]*a[6].hi.. */
-	umulh	x10, x10, x10           /* a[4]*a[4].hi */
-	cset	x26, cs                 /* %v99 */
-	adds	x6, x21, x6             /* a[0]*a[1].lo.. */
-	adcs	x3, x2, x3              /* a[0]*a[2].lo.. */
-	mul	x2, x11, x11            /* a[5]*a[5].lo */
-	adcs	x7, x20, x7             /* a[1]*a[2].lo.. */
-	umulh	x11, x11, x11           /* a[5]*a[5].hi */
-	mul	x20, x25, x25           /* a[6]*a[6].lo */
-	adcs	x15, x15, x22           /* a[1]*a[3].lo.. */
-	umulh	x21, x25, x25           /* a[6]*a[6].hi */
+	adcs	x15, x15, x15           /* a[3]*a[4].hi.. */
+	adcs	x1, x1, x1              /* a[3]*a[5].hi.. */
+	adcs	x19, x19, x19           /* a[4]*a[5].hi.. */
+	adcs	x5, x5, x5              /* a[4]*a[6].hi.. */
+	umulh	x21, x6, x6             /* a[0]*a[0].hi */
+	adcs	x3, x3, x3              /* a[5]*a[6].hi.. */
+	umulh	x22, x7, x7             /* a[1]*a[1].hi */
+	mul	x23, x7, x7             /* a[1]*a[1].lo */
+	cset	x7, cs                  /* %v99 */
+	adds	x4, x4, x21             /* a[0]*a[1].lo.. */
+	adcs	x20, x20, x23           /* a[0]*a[2].lo.. */
+	mul	x21, x8, x8             /* a[2]*a[2].lo */
+	adcs	x16, x16, x22           /* a[1]*a[2].lo.. */
+	adcs	x17, x17, x21           /* a[1]*a[3].lo.. */
+	umulh	x8, x8, x8              /* a[2]*a[2].hi */
+	mul	x21, x9, x9             /* a[3]*a[3].lo */
+	umulh	x9, x9, x9              /* a[3]*a[3].hi */
 	adcs	x8, x14, x8             /* a[2]*a[3].lo.. */
-	adcs	x12, x12, x23           /* a[2]*a[4].lo.. */
+	mul	x14, x10, x10           /* a[4]*a[4].lo */
+	adcs	x12, x12, x21           /* a[2]*a[4].lo.. */
 	adcs	x9, x13, x9             /* a[2]*a[4].hi.. */
-	adcs	x13, x16, x24           /* a[3]*a[4].hi.. */
-	lsl	x14, x9, #32            /* a[2]*a[4].hi..<<     return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcs	x10, x4, x10            /* a[3]*a[5].hi..       return reduced(x * x) */
-	extr	x16, x13, x9, #32       /* (a[2]*a[4].hi..).high return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcs	x5, x5, x2              /* a[4]*a[5].hi..       return reduced(x * x) */
-	extr	x4, x10, x13, #32       /* (a[3]*a[4].hi..).high return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcs	x11, x17, x11           /* a[4]*a[6].hi..       return reduced(x * x) */
-	extr	x17, x5, x10, #32       /* (a[3]*a[5].hi..).high return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	adcs	x2, x1, x20             /* a[5]*a[6].hi..       return reduced(x * x) */
-	extr	x1, x11, x5, #32        /* (a[4]*a[5].hi..).high upper = high.split(224)[1] */
-	adc	x20, x26, x21           /* a[6]*a[6].hi..       return reduced(x * x) */
-	extr	x21, x2, x11, #32       /* (a[4]*a[6].hi..).high upper = high.split(224)[1] */
-	adds	x9, x19, x9             /* a[0]*a[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	extr	x19, x20, x2, #32       /* (a[5]*a[6].hi..).high upper = high.split(224)[1] */
-	adcs	x13, x6, x13            /* a[0]*a[1].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	add	x14, x14, x20, lsr #32  /* (a[6]*a[6].hi..).high.. */
-	adcs	x10, x3, x10            /* a[0]*a[2].lo.. */
-	adcs	x7, x7, x5              /* a[1]*a[2].lo.. */
-	adcs	x15, x15, x11           /* a[1]*a[3].lo.. */
-	and	x6, x5, #0xffffffff00000000 /* (a[4]*a[5].hi..).low */
-	adcs	x8, x8, x2              /* a[2]*a[3].lo.. */
-	adcs	x12, x12, x20           /* a[2]*a[4].lo.. */
-	cset	x5, cs                  /* %v142 */
-	adds	x9, x9, x1              /* a[0]*a[0].lo.. */
-	adcs	x13, x13, x21           /* a[0]*a[1].lo.. */
-	adcs	x10, x10, x19           /* a[0]*a[2].lo.. */
-	adcs	x14, x7, x14            /* a[1]*a[2].lo.. */
-	adcs	x15, x15, x16           /* a[1]*a[3].lo.. */
-	adcs	x8, x8, x4              /* a[2]*a[3].lo.. */
-	adcs	x12, x12, x17           /* a[2]*a[4].lo.. */
-	adc	x16, x5, xzr            /* %v150 */
-	adds	x14, x14, x6            /* a[1]*a[2].lo.. */
-	adcs	x11, x15, x11           /* a[1]*a[3].lo.. */
-	adcs	x8, x8, x2              /* a[2]*a[3].lo.. */
-	adcs	x12, x12, x20           /* a[2]*a[4].lo.. */
-	adc	x15, x16, xzr           /* %v156 */
-	add	x15, x15, #1            /* %v157                q = q + 1 */
-	lsl	x16, x15, #32           /* %v158                more, carry = (rest + (q + (q << 224))).split(448) */
-	adds	x9, x9, x15             /* a[0]*a[0].lo.. */
-	adcs	x13, x13, xzr           /* a[0]*a[1].lo.. */
-	adcs	x10, x10, xzr           /* a[0]*a[2].lo.. */
-	adcs	x14, x14, x16           /* a[1]*a[2].lo.. */
-	adcs	x11, x11, xzr           /* a[1]*a[3].lo.. */
+	umulh	x10, x10, x10           /* a[4]*a[4].hi */
+	adcs	x14, x15, x14           /* a[3]*a[4].hi.. */
+	mul	x13, x11, x11           /* a[5]*a[5].lo */
+	adcs	x10, x1, x10            /* a[3]*a[5].hi.. */
+	adcs	x13, x19, x13           /* a[4]*a[5].hi.. */
+	umulh	x11, x11, x11           /* a[5]*a[5].hi */
+	adcs	x11, x5, x11            /* a[4]*a[6].hi.. */
+	mul	x15, x2, x2             /* a[6]*a[6].lo */
+	lsr	x5, x9, #32             /* %v141                return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	lsr	x1, x11, #32            /* %v129                upper = high.split(224)[1] */
+	adcs	x15, x3, x15            /* a[5]*a[6].hi..       return reduced(x * x) */
+	mul	x21, x6, x6             /* a[0]*a[0].lo */
+	umulh	x6, x2, x2              /* a[6]*a[6].hi */
+	adc	x7, x7, x6              /* a[6]*a[6].hi.. */
+	adds	x2, x21, x9             /* a[0]*a[0].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcs	x6, x4, x14             /* a[0]*a[1].lo.. */
+	lsr	x4, x13, #32            /* %v127                upper = high.split(224)[1] */
+	orr	x4, x4, x11, lsl #32    /* (a[4]*a[5].hi..).high */
+	and	x3, x13, #0xffffffff00000000 /* (a[4]*a[5].hi..).low return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcs	x19, x20, x10           /* a[0]*a[2].lo.. */
+	adcs	x16, x16, x13           /* a[1]*a[2].lo.. */
+	orr	x1, x1, x15, lsl #32    /* (a[4]*a[6].hi..).high upper = high.split(224)[1] */
+	adcs	x17, x17, x11           /* a[1]*a[3].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	lsr	x20, x10, #32           /* %v145 */
+	adcs	x8, x8, x15             /* a[2]*a[3].lo.. */
+	lsl	x9, x9, #32             /* a[2]*a[4].hi..<< */
+	lsr	x21, x15, #32           /* %v131                upper = high.split(224)[1] */
+	adcs	x12, x12, x7            /* a[2]*a[4].lo..       return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	cset	x22, cs                 /* %v148 */
+	adds	x4, x2, x4              /* a[0]*a[0].lo.. */
+	orr	x2, x21, x7, lsl #32    /* (a[5]*a[6].hi..).high upper = high.split(224)[1] */
+	orr	x5, x5, x14, lsl #32    /* (a[2]*a[4].hi..).high return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	add	x9, x9, x7, lsr #32     /* (a[6]*a[6].hi..).high.. */
+	adcs	x6, x6, x1              /* a[0]*a[1].lo.. */
+	orr	x13, x20, x13, lsl #32  /* (a[3]*a[5].hi..).high */
+	lsr	x14, x14, #32           /* %v143 */
+	orr	x10, x14, x10, lsl #32  /* (a[3]*a[4].hi..).high */
+	adcs	x14, x19, x2            /* a[0]*a[2].lo.. */
+	adcs	x16, x16, x9            /* a[1]*a[2].lo.. */
+	adcs	x9, x17, x5             /* a[1]*a[3].lo.. */
+	adcs	x8, x8, x10             /* a[2]*a[3].lo.. */
+	adcs	x10, x12, x13           /* a[2]*a[4].lo.. */
+	adc	x12, x22, xzr           /* %v156 */
+	adds	x13, x16, x3            /* a[1]*a[2].lo.. */
+	adcs	x9, x9, x11             /* a[1]*a[3].lo.. */
+	adcs	x8, x8, x15             /* a[2]*a[3].lo.. */
+	adcs	x10, x10, x7            /* a[2]*a[4].lo.. */
+	adc	x11, x12, xzr           /* %v162 */
+	add	x11, x11, #1            /* %v163                q = q + 1 */
+	adds	x12, x4, x11            /* a[0]*a[0].lo..       more, carry = (rest + (q + (q << 224))).split(448) */
+	adcs	x15, x6, xzr            /* a[0]*a[1].lo.. */
+	adcs	x14, x14, xzr           /* a[0]*a[2].lo.. */
+	lsl	x11, x11, #32           /* %v164 */
+	adcs	x11, x13, x11           /* a[1]*a[2].lo.. */
+	adcs	x9, x9, xzr             /* a[1]*a[3].lo.. */
 	adcs	x8, x8, xzr             /* a[2]*a[3].lo.. */
-	adcs	x12, x12, xzr           /* a[2]*a[4].lo.. */
-	csetm	x15, cc                 /* %v166                return more - pick(carry, 0, EXCESS) */
-	cset	x16, cc                 /* %v167 */
-	and	x15, x15, #0x100000000  /* %v168 */
-	subs	x9, x9, x16             /* a[0]*a[0].lo.. */
-	sbcs	x13, x13, xzr           /* a[0]*a[1].lo.. */
-	sbcs	x10, x10, xzr           /* a[0]*a[2].lo.. */
-	stp	x9, x13, [x0]           /*                      def sqr(a: loose) -> canonical: */
-	sbcs	x9, x14, x15            /* a[1]*a[2].lo..       return more - pick(carry, 0, EXCESS) */
-	sbcs	x11, x11, xzr           /* a[1]*a[3].lo.. */
-	stp	x10, x9, [x0, #16]      /*                      def sqr(a: loose) -> canonical: */
-	sbcs	x8, x8, xzr             /* a[2]*a[3].lo..       return more - pick(carry, 0, EXCESS) */
-	sbc	x9, x12, xzr            /* a[2]*a[4].lo.. */
-	stp	x11, x8, [x0, #32]      /*                      def sqr(a: loose) -> canonical: */
-	str	x9, [x0, #48]
-	ldp	x25, x26, [sp, #48]     /* restore */
-	.cfi_restore x25
-	.cfi_restore x26
-	ldp	x23, x24, [sp, #32]     /* restore */
+	adcs	x10, x10, xzr           /* a[2]*a[4].lo.. */
+	cset	x16, cc                 /* %v173                return more - pick(carry, 0, EXCESS) */
+	csetm	x13, cc                 /* %v172 */
+	and	x13, x13, #0x100000000  /* %v174 */
+	subs	x12, x12, x16           /* a[0]*a[0].lo.. */
+	sbcs	x15, x15, xzr           /* a[0]*a[1].lo.. */
+	sbcs	x14, x14, xzr           /* a[0]*a[2].lo.. */
+	stp	x12, x15, [x0]          /*                      def sqr(a: loose) -> canonical: */
+	sbcs	x11, x11, x13           /* a[1]*a[2].lo..       return more - pick(carry, 0, EXCESS) */
+	sbcs	x9, x9, xzr             /* a[1]*a[3].lo.. */
+	sbcs	x8, x8, xzr             /* a[2]*a[3].lo.. */
+	stp	x14, x11, [x0, #16]     /*                      def sqr(a: loose) -> canonical: */
+	stp	x9, x8, [x0, #32]
+	sbc	x10, x10, xzr           /* a[2]*a[4].lo..       return more - pick(carry, 0, EXCESS) */
+	str	x10, [x0, #48]          /*                      def sqr(a: loose) -> canonical: */
+	ldr	x23, [sp, #32]          /* restore */
 	.cfi_restore x23
-	.cfi_restore x24
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #64     /* restore */
+	ldp	x19, x20, [sp], #48     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -643,8 +645,8 @@ SYMBOL(p448_7x64_canon):
  * out     out: limbs below 2^64, the value below p
  * args    out in x0, a in x1, n in x2
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24 x25 x26
- * stack   64 bytes
+ * saves   x19 x20 x21 x22 x23 x24
+ * stack   48 bytes
  */
 	.globl	SYMBOL(p448_7x64_square_n)
 	HIDDEN(p448_7x64_square_n)
@@ -653,225 +655,225 @@ SYMBOL(p448_7x64_canon):
 SYMBOL(p448_7x64_square_n):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-64]!   /* save */
-	.cfi_def_cfa_offset 64
-	.cfi_offset x19, -64
-	.cfi_offset x20, -56
+	stp	x19, x20, [sp, #-48]!   /* save */
+	.cfi_def_cfa_offset 48
+	.cfi_offset x19, -48
+	.cfi_offset x20, -40
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -48
-	.cfi_offset x22, -40
+	.cfi_offset x21, -32
+	.cfi_offset x22, -24
 	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -32
-	.cfi_offset x24, -24
-	stp	x25, x26, [sp, #48]     /* save */
-	.cfi_offset x25, -16
-	.cfi_offset x26, -8
-	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
+	.cfi_offset x23, -16
+	.cfi_offset x24, -8
 	ldp	x12, x13, [x1, #32]     /* x12=a[4] x13=a[5] */
+	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
 	ldr	x14, [x1, #48]          /* a[6] */
+	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	cbz	x2, LOCAL(square_n_none)
 LOCAL(square_n_loop3):
-	mul	x15, x10, x12           /* s2*s4.lo             return reduced(x * x) */
-	umulh	x16, x10, x12           /* s2*s4.hi */
-	mul	x17, x10, x11           /* s2*s3.lo */
-	umulh	x7, x10, x11            /* s2*s3.hi */
-	mul	x6, x11, x12            /* s3*s4.lo */
-	umulh	x5, x11, x12            /* s3*s4.hi */
-	mul	x4, x9, x11             /* s1*s3.lo */
-	umulh	x3, x9, x11             /* s1*s3.hi */
+	mul	x20, x8, x10            /* s0*s2.lo             return reduced(x * x) */
 	mul	x1, x9, x13             /* s1*s5.lo */
-	umulh	x19, x9, x13            /* s1*s5.hi */
+	mul	x15, x10, x12           /* s2*s4.lo */
+	umulh	x7, x10, x11            /* s2*s3.hi */
+	umulh	x16, x10, x12           /* s2*s4.hi */
 	adds	x15, x15, x7            /* s2*s4.lo.. */
-	mul	x7, x11, x13            /* s3*s5.lo */
+	umulh	x23, x9, x10            /* s1*s2.hi */
+	umulh	x5, x11, x12            /* s3*s4.hi */
+	umulh	x3, x9, x11             /* s1*s3.hi */
+	mul	x6, x11, x12            /* s3*s4.lo */
+	umulh	x19, x9, x13            /* s1*s5.hi */
+	umulh	x21, x11, x13           /* s3*s5.hi */
 	adcs	x16, x16, x6            /* s2*s4.hi.. */
-	umulh	x6, x11, x13            /* s3*s5.hi */
+	mul	x4, x9, x11             /* s1*s3.lo */
+	mul	x17, x10, x11           /* s2*s3.lo */
 	adc	x5, x5, xzr             /* s3*s4.hi.. */
 	adds	x17, x17, x3            /* s2*s3.lo.. */
-	mul	x3, x9, x10             /* s1*s2.lo */
-	umulh	x20, x9, x10            /* s1*s2.hi */
 	adcs	x15, x15, x1            /* s2*s4.lo.. */
-	mul	x1, x9, x12             /* s1*s4.lo */
-	umulh	x21, x9, x12            /* s1*s4.hi */
 	adcs	x16, x16, x19           /* s2*s4.hi.. */
-	mul	x19, x10, x13           /* s2*s5.lo */
-	adcs	x7, x5, x7              /* s3*s4.hi.. */
-	umulh	x5, x10, x13            /* s2*s5.hi */
-	adc	x6, x6, xzr             /* s3*s5.hi.. */
-	mul	x22, x12, x13           /* s4*s5.lo */
-	umulh	x23, x12, x13           /* s4*s5.hi */
-	adds	x4, x4, x20             /* s1*s3.lo.. */
-	mul	x20, x8, x10            /* s0*s2.lo */
-	adcs	x17, x17, x1            /* s2*s3.lo.. */
-	umulh	x1, x8, x10             /* s0*s2.hi */
-	adcs	x15, x15, x21           /* s2*s4.lo.. */
-	mul	x21, x8, x12            /* s0*s4.lo */
-	adcs	x16, x16, x19           /* s2*s4.hi.. */
-	umulh	x19, x8, x12            /* s0*s4.hi */
-	adcs	x7, x7, x5              /* s3*s4.hi.. */
-	mul	x5, x8, x14             /* s0*s6.lo */
-	adcs	x6, x6, x22             /* s3*s5.hi.. */
-	adc	x22, x23, xzr           /* s4*s5.hi.. */
-	adds	x3, x3, x1              /* s1*s2.lo.. */
-	umulh	x1, x8, x14             /* s0*s6.hi */
-	adcs	x4, x4, x21             /* s1*s3.lo.. */
-	mul	x21, x10, x14           /* s2*s6.lo */
-	adcs	x17, x17, x19           /* s2*s3.lo.. */
-	umulh	x19, x10, x14           /* s2*s6.hi */
-	adcs	x15, x15, x5            /* s2*s4.lo.. */
-	mul	x5, x12, x14            /* s4*s6.lo */
-	adcs	x16, x16, x1            /* s2*s4.hi.. */
-	umulh	x1, x12, x14            /* s4*s6.hi */
-	adcs	x7, x7, x21             /* s3*s4.hi.. */
-	mul	x21, x8, x9             /* s0*s1.lo */
-	adcs	x6, x6, x19             /* s3*s5.hi.. */
-	umulh	x19, x8, x9             /* s0*s1.hi */
-	adcs	x5, x22, x5             /* s4*s5.hi.. */
-	mul	x22, x8, x11            /* s0*s3.lo */
-	adc	x1, x1, xzr             /* s4*s6.hi.. */
-	umulh	x23, x8, x11            /* s0*s3.hi */
-	mul	x24, x8, x13            /* s0*s5.lo */
-	umulh	x25, x8, x13            /* s0*s5.hi */
-	adds	x19, x20, x19           /* s0*s2.lo.. */
-	mul	x20, x9, x14            /* s1*s6.lo */
-	adcs	x3, x3, x22             /* s1*s2.lo.. */
-	umulh	x22, x9, x14            /* s1*s6.hi */
-	adcs	x4, x4, x23             /* s1*s3.lo.. */
-	mul	x23, x11, x14           /* s3*s6.lo */
+	umulh	x7, x9, x12             /* s1*s4.hi */
+	mul	x6, x11, x13            /* s3*s5.lo */
+	adcs	x5, x5, x6              /* s3*s4.hi.. */
+	adc	x21, x21, xzr           /* s3*s5.hi.. */
+	adds	x4, x4, x23             /* s1*s3.lo.. */
+	mul	x24, x9, x12            /* s1*s4.lo */
 	adcs	x17, x17, x24           /* s2*s3.lo.. */
+	adcs	x15, x15, x7            /* s2*s4.lo.. */
+	mul	x6, x10, x13            /* s2*s5.lo */
+	mul	x22, x9, x10            /* s1*s2.lo */
+	adcs	x16, x16, x6            /* s2*s4.hi.. */
+	umulh	x23, x8, x10            /* s0*s2.hi */
+	mul	x1, x12, x13            /* s4*s5.lo */
+	umulh	x3, x10, x13            /* s2*s5.hi */
+	mul	x7, x8, x12             /* s0*s4.lo */
+	adcs	x5, x5, x3              /* s3*s4.hi.. */
+	adcs	x1, x21, x1             /* s3*s5.hi.. */
+	umulh	x19, x12, x13           /* s4*s5.hi */
+	adc	x19, x19, xzr           /* s4*s5.hi.. */
+	adds	x21, x22, x23           /* s1*s2.lo.. */
+	adcs	x7, x4, x7              /* s1*s3.lo.. */
+	umulh	x6, x8, x12             /* s0*s4.hi */
+	adcs	x17, x17, x6            /* s2*s3.lo.. */
+	mul	x4, x8, x9              /* s0*s1.lo */
+	mul	x3, x8, x14             /* s0*s6.lo */
+	umulh	x6, x10, x14            /* s2*s6.hi */
+	adcs	x15, x15, x3            /* s2*s4.lo.. */
+	mul	x3, x10, x14            /* s2*s6.lo */
+	umulh	x22, x8, x14            /* s0*s6.hi */
+	adcs	x16, x16, x22           /* s2*s4.hi.. */
+	adcs	x5, x5, x3              /* s3*s4.hi.. */
+	mul	x3, x12, x14            /* s4*s6.lo */
+	mul	x22, x8, x11            /* s0*s3.lo */
+	umulh	x23, x12, x14           /* s4*s6.hi */
+	adcs	x6, x1, x6              /* s3*s5.hi.. */
+	umulh	x1, x8, x11             /* s0*s3.hi */
+	adcs	x3, x19, x3             /* s4*s5.hi.. */
+	umulh	x19, x8, x9             /* s0*s1.hi */
+	mul	x24, x9, x14            /* s1*s6.lo */
+	adc	x23, x23, xzr           /* s4*s6.hi.. */
+	adds	x19, x20, x19           /* s0*s2.lo.. */
+	adcs	x20, x21, x22           /* s1*s2.lo.. */
+	mul	x21, x8, x13            /* s0*s5.lo */
+	adcs	x7, x7, x1              /* s1*s3.lo.. */
+	umulh	x1, x9, x14             /* s1*s6.hi */
+	umulh	x22, x13, x14           /* s5*s6.hi */
+	adcs	x17, x17, x21           /* s2*s3.lo.. */
+	umulh	x21, x8, x13            /* s0*s5.hi */
+	adcs	x15, x15, x21           /* s2*s4.lo.. */
+	mul	x21, x11, x14           /* s3*s6.lo */
+	adcs	x16, x16, x24           /* s2*s4.hi.. */
 	umulh	x24, x11, x14           /* s3*s6.hi */
-	adcs	x15, x15, x25           /* s2*s4.lo.. */
-	mul	x25, x13, x14           /* s5*s6.lo */
-	adcs	x16, x16, x20           /* s2*s4.hi.. */
-	umulh	x20, x13, x14           /* s5*s6.hi */
-	adcs	x7, x7, x22             /* s3*s4.hi.. */
-	adcs	x6, x6, x23             /* s3*s5.hi.. */
-	adcs	x5, x5, x24             /* s4*s5.hi.. */
-	adcs	x1, x1, x25             /* s4*s6.hi.. */
-	adc	x20, x20, xzr           /* s5*s6.hi.. */
-	adds	x21, x21, x21           /* s0*s1.lo.. */
+	adcs	x5, x5, x1              /* s3*s4.hi.. */
+	adcs	x6, x6, x21             /* s3*s5.hi.. */
+	adcs	x3, x3, x24             /* s4*s5.hi.. */
+	mul	x21, x13, x14           /* s5*s6.lo */
+	adcs	x21, x23, x21           /* s4*s6.hi.. */
+	adc	x1, x22, xzr            /* s5*s6.hi.. */
+	adds	x4, x4, x4              /* s0*s1.lo.. */
 	adcs	x19, x19, x19           /* s0*s2.lo.. */
-	adcs	x3, x3, x3              /* s1*s2.lo.. */
-	adcs	x4, x4, x4              /* s1*s3.lo.. */
+	adcs	x20, x20, x20           /* s1*s2.lo.. */
+	adcs	x7, x7, x7              /* s1*s3.lo.. */
 	adcs	x17, x17, x17           /* s2*s3.lo.. */
 	adcs	x15, x15, x15           /* s2*s4.lo.. */
 	adcs	x16, x16, x16           /* s2*s4.hi.. */
-	mul	x22, x8, x8             /* s0*s0.lo */
-	adcs	x7, x7, x7              /* s3*s4.hi.. */
+	adcs	x5, x5, x5              /* s3*s4.hi.. */
 	adcs	x6, x6, x6              /* s3*s5.hi.. */
-	adcs	x5, x5, x5              /* s4*s5.hi.. */
-	adcs	x1, x1, x1              /* s4*s6.hi.. */
-	adcs	x20, x20, x20           /* s5*s6.hi.. */
-	umulh	x8, x8, x8              /* s0*s0.hi */
-	cset	x23, cs                 /* %v107 */
-	mul	x24, x9, x9             /* s1*s1.lo */
+	adcs	x3, x3, x3              /* s4*s5.hi.. */
+	mul	x22, x9, x9             /* s1*s1.lo */
+	umulh	x23, x8, x8             /* s0*s0.hi */
+	adcs	x21, x21, x21           /* s4*s6.hi.. */
+	adcs	x1, x1, x1              /* s5*s6.hi.. */
+	cset	x24, cs                 /* %v107 */
+	adds	x4, x4, x23             /* s0*s1.lo.. */
 	umulh	x9, x9, x9              /* s1*s1.hi */
-	mul	x25, x10, x10           /* s2*s2.lo */
+	adcs	x19, x19, x22           /* s0*s2.lo.. */
+	mul	x22, x10, x10           /* s2*s2.lo */
+	adcs	x9, x20, x9             /* s1*s2.lo.. */
+	mul	x20, x12, x12           /* s4*s4.lo */
 	umulh	x10, x10, x10           /* s2*s2.hi */
-	mul	x26, x11, x11           /* s3*s3.lo */
-	umulh	x11, x11, x11           /* s3*s3.hi */
-	adds	x8, x21, x8             /* s0*s1.lo.. */
-	mul	x21, x12, x12           /* s4*s4.lo */
-	adcs	x19, x19, x24           /* s0*s2.lo.. */
-	umulh	x12, x12, x12           /* s4*s4.hi */
-	adcs	x9, x3, x9              /* s1*s2.lo.. */
-	mul	x3, x13, x13            /* s5*s5.lo */
-	adcs	x4, x4, x25             /* s1*s3.lo.. */
-	umulh	x13, x13, x13           /* s5*s5.hi */
+	umulh	x23, x11, x11           /* s3*s3.hi */
+	adcs	x7, x7, x22             /* s1*s3.lo.. */
 	adcs	x10, x17, x10           /* s2*s3.lo.. */
-	mul	x17, x14, x14           /* s6*s6.lo */
-	adcs	x15, x15, x26           /* s2*s4.lo.. */
-	umulh	x14, x14, x14           /* s6*s6.hi */
-	adcs	x11, x16, x11           /* s2*s4.hi.. */
-	adcs	x16, x7, x21            /* s3*s4.hi.. */
+	mul	x11, x11, x11           /* s3*s3.lo */
+	adcs	x15, x15, x11           /* s2*s4.lo.. */
+	umulh	x11, x13, x13           /* s5*s5.hi */
+	adcs	x16, x16, x23           /* s2*s4.hi.. */
+	umulh	x12, x12, x12           /* s4*s4.hi */
+	adcs	x17, x5, x20            /* s3*s4.hi.. */
 	adcs	x12, x6, x12            /* s3*s5.hi.. */
-	adcs	x7, x5, x3              /* s4*s5.hi.. */
-	adcs	x13, x1, x13            /* s4*s6.hi.. */
-	adcs	x17, x20, x17           /* s5*s6.hi.. */
-	extr	x6, x13, x7, #32        /* (s4*s5.hi..).high    upper = high.split(224)[1] */
-	adc	x14, x23, x14           /* s6*s6.hi..           return reduced(x * x) */
-	extr	x5, x17, x13, #32       /* (s4*s6.hi..).high    upper = high.split(224)[1] */
-	adds	x3, x22, x11            /* s0*s0.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	extr	x1, x14, x17, #32       /* (s5*s6.hi..).high    upper = high.split(224)[1] */
-	adcs	x8, x8, x16             /* s0*s1.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
-	lsl	x20, x11, #32           /* s2*s4.hi..<< */
-	extr	x11, x16, x11, #32      /* (s2*s4.hi..).high */
-	adcs	x19, x19, x12           /* s0*s2.lo.. */
-	extr	x16, x12, x16, #32      /* (s3*s4.hi..).high */
-	adcs	x9, x9, x7              /* s1*s2.lo.. */
-	extr	x12, x7, x12, #32       /* (s3*s5.hi..).high */
-	adcs	x4, x4, x13             /* s1*s3.lo.. */
-	add	x20, x20, x14, lsr #32  /* (s6*s6.hi..).high.. */
-	adcs	x10, x10, x17           /* s2*s3.lo.. */
+	mul	x13, x13, x13           /* s5*s5.lo */
+	adcs	x3, x3, x13             /* s4*s5.hi.. */
+	adcs	x13, x21, x11           /* s4*s6.hi.. */
+	mul	x11, x14, x14           /* s6*s6.lo */
+	mul	x22, x8, x8             /* s0*s0.lo */
+	adcs	x8, x1, x11             /* s5*s6.hi.. */
+	lsr	x1, x12, #32            /* %v153                return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	lsr	x20, x13, #32           /* %v137                upper = high.split(224)[1] */
+	lsl	x5, x16, #32            /* s2*s4.hi..<<         return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	umulh	x14, x14, x14           /* s6*s6.hi             return reduced(x * x) */
+	adc	x14, x24, x14           /* s6*s6.hi.. */
+	adds	x11, x22, x16           /* s0*s0.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcs	x6, x4, x17             /* s0*s1.lo.. */
+	adcs	x4, x19, x12            /* s0*s2.lo.. */
+	lsr	x19, x3, #32            /* %v135                upper = high.split(224)[1] */
+	adcs	x9, x9, x3              /* s1*s2.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcs	x7, x7, x13             /* s1*s3.lo.. */
+	orr	x19, x19, x13, lsl #32  /* (s4*s5.hi..).high    upper = high.split(224)[1] */
+	lsr	x21, x8, #32            /* %v139 */
+	add	x5, x5, x14, lsr #32    /* (s6*s6.hi..).high..  return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcs	x10, x10, x8            /* s2*s3.lo.. */
 	adcs	x15, x15, x14           /* s2*s4.lo.. */
-	cset	x21, cs                 /* %v150 */
-	adds	x6, x3, x6              /* s0*s0.lo.. */
-	adcs	x8, x8, x5              /* s0*s1.lo.. */
-	and	x7, x7, #0xffffffff00000000 /* (s4*s5.hi..).low */
-	adcs	x5, x19, x1             /* s0*s2.lo.. */
-	adcs	x9, x9, x20             /* s1*s2.lo.. */
-	adcs	x11, x4, x11            /* s1*s3.lo.. */
-	adcs	x10, x10, x16           /* s2*s3.lo.. */
-	adcs	x12, x15, x12           /* s2*s4.lo.. */
-	adc	x15, x21, xzr           /* %v158 */
-	adds	x9, x9, x7              /* s1*s2.lo.. */
-	adcs	x11, x11, x13           /* s1*s3.lo.. */
+	cset	x22, cs                 /* %v156 */
+	adds	x11, x11, x19           /* s0*s0.lo.. */
+	orr	x20, x20, x8, lsl #32   /* (s4*s6.hi..).high    upper = high.split(224)[1] */
+	adcs	x6, x6, x20             /* s0*s1.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	orr	x21, x21, x14, lsl #32  /* (s5*s6.hi..).high    upper = high.split(224)[1] */
+	adcs	x4, x4, x21             /* s0*s2.lo..           return settled(low + high + (upper + (high << 224).split(448)[0]) + (upper << 224)) */
+	adcs	x9, x9, x5              /* s1*s2.lo.. */
+	orr	x5, x1, x3, lsl #32     /* (s3*s5.hi..).high */
+	lsr	x16, x16, #32           /* %v149 */
+	orr	x16, x16, x17, lsl #32  /* (s2*s4.hi..).high */
+	adcs	x7, x7, x16             /* s1*s3.lo.. */
+	lsr	x1, x17, #32            /* %v151 */
+	orr	x17, x1, x12, lsl #32   /* (s3*s4.hi..).high */
 	adcs	x10, x10, x17           /* s2*s3.lo.. */
-	adcs	x12, x12, x14           /* s2*s4.lo.. */
-	adc	x13, x15, xzr           /* %v164 */
-	add	x13, x13, #1            /* %v165                q = q + 1 */
-	lsl	x14, x13, #32           /* %v166                more, carry = (rest + (q + (q << 224))).split(448) */
-	adds	x13, x6, x13            /* s0*s0.lo.. */
-	adcs	x15, x8, xzr            /* s0*s1.lo.. */
-	adcs	x16, x5, xzr            /* s0*s2.lo.. */
-	adcs	x14, x9, x14            /* s1*s2.lo.. */
-	adcs	x17, x11, xzr           /* s1*s3.lo.. */
-	adcs	x7, x10, xzr            /* s2*s3.lo.. */
-	adcs	x6, x12, xzr            /* s2*s4.lo.. */
-	csetm	x8, cc                  /* %v174                return more - pick(carry, 0, EXCESS) */
-	cset	x9, cc                  /* %v175 */
-	and	x11, x8, #0x100000000   /* %v176 */
-	subs	x8, x13, x9             /* s0*s0.lo.. */
-	sbcs	x9, x15, xzr            /* s0*s1.lo.. */
-	sbcs	x10, x16, xzr           /* s0*s2.lo.. */
-	sbcs	x11, x14, x11           /* s1*s2.lo.. */
-	sbcs	x12, x17, xzr           /* s1*s3.lo.. */
-	sbcs	x13, x7, xzr            /* s2*s3.lo.. */
-	sbc	x14, x6, xzr            /* s2*s4.lo.. */
+	and	x1, x3, #0xffffffff00000000 /* (s4*s5.hi..).low */
+	adcs	x15, x15, x5            /* s2*s4.lo.. */
+	adc	x17, x22, xzr           /* %v164 */
+	adds	x9, x9, x1              /* s1*s2.lo.. */
+	adcs	x13, x7, x13            /* s1*s3.lo.. */
+	adcs	x10, x10, x8            /* s2*s3.lo.. */
+	adcs	x14, x15, x14           /* s2*s4.lo.. */
+	adc	x15, x17, xzr           /* %v170 */
+	add	x15, x15, #1            /* %v171                q = q + 1 */
+	lsl	x16, x15, #32           /* %v172                more, carry = (rest + (q + (q << 224))).split(448) */
+	adds	x11, x11, x15           /* s0*s0.lo.. */
 	sub	x2, x2, #1              /* n */
+	adcs	x15, x6, xzr            /* s0*s1.lo.. */
+	adcs	x12, x4, xzr            /* s0*s2.lo.. */
+	adcs	x16, x9, x16            /* s1*s2.lo.. */
+	adcs	x13, x13, xzr           /* s1*s3.lo.. */
+	adcs	x17, x10, xzr           /* s2*s3.lo.. */
+	adcs	x14, x14, xzr           /* s2*s4.lo.. */
+	cset	x9, cc                  /* %v181                return more - pick(carry, 0, EXCESS) */
+	csetm	x8, cc                  /* %v180 */
+	and	x7, x8, #0x100000000    /* %v182 */
+	subs	x8, x11, x9             /* s0*s0.lo.. */
+	sbcs	x9, x15, xzr            /* s0*s1.lo.. */
+	sbcs	x10, x12, xzr           /* s0*s2.lo.. */
+	sbcs	x11, x16, x7            /* s1*s2.lo.. */
+	sbcs	x12, x13, xzr           /* s1*s3.lo.. */
+	sbcs	x13, x17, xzr           /* s2*s3.lo.. */
+	sbc	x14, x14, xzr           /* s2*s4.lo.. */
 	cbnz	x2, LOCAL(square_n_loop3)
 	b	LOCAL(square_n_join2)
 LOCAL(square_n_none):
 	adds	x15, x8, #1             /* a[0]..               return a.value.reduce_once(P) */
 	adcs	x16, x9, xzr            /* a[1].. */
-	adcs	x17, x10, xzr           /* a[2].. */
 	movn	x7, #1, lsl #32         /* 0xfffffffeffffffff */
+	adcs	x17, x10, xzr           /* a[2].. */
 	sbcs	x7, x11, x7             /* a[3].. */
 	adcs	x6, x12, xzr            /* a[4].. */
 	adcs	x5, x13, xzr            /* a[5].. */
 	adcs	x4, x14, xzr            /* a[6].. */
-	csel	x8, x8, x15, cc         /* %v199 */
-	csel	x9, x9, x16, cc         /* %v200 */
-	csel	x10, x10, x17, cc       /* %v201 */
-	csel	x11, x11, x7, cc        /* %v202 */
-	csel	x12, x12, x6, cc        /* %v203 */
-	csel	x13, x13, x5, cc        /* %v204 */
-	csel	x14, x14, x4, cc        /* %v205 */
+	csel	x11, x11, x7, cc        /* %v208 */
+	csel	x8, x8, x15, cc         /* %v205 */
+	csel	x12, x12, x6, cc        /* %v209 */
+	csel	x13, x13, x5, cc        /* %v210 */
+	csel	x9, x9, x16, cc         /* %v206 */
+	csel	x14, x14, x4, cc        /* %v211 */
+	csel	x10, x10, x17, cc       /* %v207 */
 LOCAL(square_n_join2):
-	stp	x8, x9, [x0]            /*                      return repeat(n, sqr, a, empty=canon) */
-	stp	x10, x11, [x0, #16]
-	stp	x12, x13, [x0, #32]
+	stp	x10, x11, [x0, #16]     /*                      return repeat(n, sqr, a, empty=canon) */
+	stp	x8, x9, [x0]
 	str	x14, [x0, #48]
-	ldp	x25, x26, [sp, #48]     /* restore */
-	.cfi_restore x25
-	.cfi_restore x26
+	stp	x12, x13, [x0, #32]
 	ldp	x23, x24, [sp, #32]     /* restore */
 	.cfi_restore x23
 	.cfi_restore x24
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #64     /* restore */
+	ldp	x19, x20, [sp], #48     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0

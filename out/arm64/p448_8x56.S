@@ -106,7 +106,7 @@ SYMBOL(p448_8x56_carry):
  * args    out in x0, a in x1, b in x2
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28 x30
- * stack   128 bytes
+ * stack   144 bytes
  */
 	.globl	SYMBOL(p448_8x56_mul)
 	HIDDEN(p448_8x56_mul)
@@ -116,266 +116,267 @@ SYMBOL(p448_8x56_mul):
 	.cfi_startproc
 	paciasp
 	.cfi_negate_ra_state
-	stp	x19, x20, [sp, #-128]!  /* save */
-	.cfi_def_cfa_offset 128
-	.cfi_offset x19, -128
-	.cfi_offset x20, -120
+	stp	x19, x20, [sp, #-144]!  /* save */
+	.cfi_def_cfa_offset 144
+	.cfi_offset x19, -144
+	.cfi_offset x20, -136
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -112
-	.cfi_offset x22, -104
+	.cfi_offset x21, -128
+	.cfi_offset x22, -120
 	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -96
-	.cfi_offset x24, -88
+	.cfi_offset x23, -112
+	.cfi_offset x24, -104
 	stp	x25, x26, [sp, #48]     /* save */
-	.cfi_offset x25, -80
-	.cfi_offset x26, -72
+	.cfi_offset x25, -96
+	.cfi_offset x26, -88
 	stp	x27, x28, [sp, #64]     /* save */
-	.cfi_offset x27, -64
-	.cfi_offset x28, -56
+	.cfi_offset x27, -80
+	.cfi_offset x28, -72
 	str	x30, [sp, #80]          /* save */
-	.cfi_offset x30, -48
+	.cfi_offset x30, -64
+	mov	x12, #0x3fffffffffffffc0 /* 0x3fffffffffffffc0 */
+	ldp	x5, x4, [x2]            /* x5=b[0] x4=b[1] */
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x1, #32]     /* x10=a[4] x11=a[5] */
-	ldp	x5, x4, [x2]            /* x5=b[0] x4=b[1] */
-	ldp	x14, x15, [x1, #16]     /* x14=a[2] x15=a[3] */
-	ldp	x16, x17, [x1, #48]     /* x16=a[6] x17=a[7] */
 	ldp	x3, x19, [x2, #32]      /* x3=b[4] x19=b[5] */
-	add	x12, x8, x10            /* a[0]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
-	lsl	x28, x12, #5            /* a[0]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x13, x9, x11            /* a[1]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
-	add	x6, x15, x17            /* a[3].. */
+	ldp	x16, x17, [x1, #48]     /* x16=a[6] x17=a[7] */
 	ldp	x24, x25, [x2, #48]     /* x24=b[6] x25=b[7] */
+	add	x13, x9, x11            /* a[1]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
 	ldp	x22, x23, [x2, #16]     /* x22=b[2] x23=b[3] */
-	add	x20, x5, x3             /* b[0].. */
-	add	x7, x14, x16            /* a[2].. */
-	add	x26, x22, x24           /* b[2].. */
 	add	x21, x4, x19            /* b[1].. */
-	mul	x11, x13, x20           /* a[1]..*b[0]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x11, x12, x21, x11      /* a[0]..*b[1]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x24, x13, #5            /* a[1]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x10, x24, x21           /* a[1]..<<*b[1]...hi */
-	umulh	x16, x28, x26           /* a[0]..<<*b[2]...hi */
-	add	x10, x16, x10           /* a[0]..<<*b[2]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x17, x28, x21           /* a[0]..<<*b[1]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x10, x8, x10            /* a[0].. */
+	lsl	x11, x13, #5            /* a[1]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	ldp	x14, x15, [x1, #16]     /* x14=a[2] x15=a[3] */
+	add	x26, x22, x24           /* b[2]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
+	mov	x28, #0x7fffffffffffff80 /* 0x7fffffffffffff80 */
+	add	x20, x5, x3             /* b[0].. */
+	umulh	x3, x11, x21            /* a[1]..<<*b[1]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x7, x11, x26            /* a[1]..<<*b[2]...hi */
+	add	x16, x14, x16           /* a[2]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
+	lsl	x6, x10, #5             /* a[0]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	mul	x19, x13, x20           /* a[1]..*b[0]...lo */
 	add	x25, x23, x25           /* b[3]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
-	umulh	x19, x24, x20           /* a[1]..<<*b[0]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x30, x28, x20           /* a[0]..<<*b[0]...hi */
+	umulh	x24, x6, x21            /* a[0]..<<*b[1]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	str	x0, [sp, #88]           /* spill out */
-	lsl	x3, x7, #5              /* a[2]..<< */
-	mul	x27, x12, x20           /* a[0]..*b[0]...lo */
-	umulh	x16, x24, x26           /* a[1]..<<*b[2]...hi */
-	add	x17, x17, x19           /* a[0]..<<*b[1]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x0, x3, x20             /* a[2]..<<*b[0]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	mov	x19, #0x7fffffffffffff80 /* 0x7fffffffffffff80 */
-	umulh	x28, x28, x25           /* a[0]..<<*b[3]...hi */
-	add	x16, x28, x16           /* a[0]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	mul	x28, x13, x21           /* a[1]..*b[1]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x28, x12, x26, x28      /* a[0]..*b[2]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x10, x10, x0            /* a[0]..<<*b[2]...hi.. */
-	madd	x12, x12, x25, x19      /* a[0]..*b[3]...lo.. */
-	mov	x0, #0x3fffffffffffffc0 /* 0x3fffffffffffffc0 */
-	madd	x19, x13, x25, x0       /* a[1]..*b[3]...lo.. */
-	madd	x19, x7, x26, x19       /* a[1]..*b[3]...lo.. */
-	madd	x12, x13, x26, x12      /* a[0]..*b[3]...lo.. */
-	madd	x13, x7, x20, x28       /* a[0]..*b[2]...lo.. */
-	umulh	x24, x24, x25           /* a[1]..<<*b[3]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x12, x7, x21, x12       /* a[0]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	madd	x12, x6, x20, x12       /* a[0]..*b[3]...lo.. */
-	umulh	x28, x3, x21            /* a[2]..<<*b[1]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x19, x6, x21, x19       /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	madd	x7, x7, x25, x0         /* a[2]..*b[3]...lo.. */
-	add	x16, x16, x28           /* a[0]..<<*b[3]...hi.. */
-	umulh	x28, x3, x26            /* a[2]..<<*b[2]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x24, x24, x28           /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	madd	x7, x6, x26, x7         /* a[2]..*b[3]...lo.. */
-	lsl	x28, x6, #5             /* a[3]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x3, x3, x25             /* a[2]..<<*b[3]...hi */
-	umulh	x20, x28, x20           /* a[3]..<<*b[0]...hi */
-	madd	x6, x6, x25, x0         /* a[3]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x26, x28, x26           /* a[3]..<<*b[2]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x16, x16, x20           /* a[0]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x20, x28, x21           /* a[3]..<<*b[1]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x20, x24, x20           /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x21, x28, x25           /* a[3]..<<*b[3]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x3, x3, x26             /* a[2]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x25, x8, #5             /* a[0]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x28, x25, x4            /* a[0]<<*b[1].hi */
-	madd	x24, x8, x23, x0        /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	madd	x24, x9, x22, x24       /* a0b3.lo.. */
-	umulh	x26, x25, x5            /* a[0]<<*b[0].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	str	x21, [sp, #96]          /* spill a[3]..<<*b[3]...hi */
-	mul	x21, x8, x5             /* a0b0.lo */
-	umulh	x0, x25, x22            /* a[0]<<*b[2].hi */
-	str	x16, [sp, #120]         /* spill a[0]..<<*b[3]...hi.. */
-	umulh	x25, x25, x23           /* a[0]<<*b[3].hi */
-	madd	x24, x14, x4, x24       /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	str	x3, [sp, #112]          /* spill a[2]..<<*b[3]...hi.. */
-	str	x6, [sp, #104]          /* spill a[3]..*b[3]...lo.. */
-	madd	x24, x15, x5, x24       /* a0b3.lo.. */
-	lsl	x3, x9, #5              /* a[1]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	mul	x16, x9, x4             /* a1b1.lo */
-	madd	x16, x8, x22, x16       /* a0b2.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x6, x3, x4              /* a[1]<<*b[1].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	sub	x27, x27, x21           /* a[0]..*b[0]...lo..   return Halves(self.x - other.x, self.high - other.high) */
-	add	x6, x0, x6              /* a[0]<<*b[2].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x0, x3, x22             /* a[1]<<*b[2].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x25, x25, x0            /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x0, x3, x5              /* a[1]<<*b[0].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x0, x28, x0             /* a[0]<<*b[1].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	mul	x28, x9, x5             /* a1b0.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x8, x8, x4, x28         /* a0b1.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	madd	x16, x14, x5, x16       /* a0b2.lo.. */
-	lsl	x28, x14, #5            /* a[2]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x5, x28, x5             /* a[2]<<*b[0].hi */
-	umulh	x3, x3, x23             /* a[1]<<*b[3].hi */
-	sub	x11, x11, x8            /* a[0]..*b[1]...lo..   return Halves(self.x - other.x, self.high - other.high) */
-	add	x5, x6, x5              /* a[0]<<*b[2].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	sub	x10, x10, x5            /* a[0]..<<*b[2]...hi.. return Halves(self.x - other.x, self.high - other.high) */
-	umulh	x6, x28, x4             /* a[2]<<*b[1].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x6, x25, x6             /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	mul	x25, x14, x22           /* a2b2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x9, x9, x23, x25        /* a1b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	sub	x13, x13, x16           /* a[0]..*b[2]...lo..   return Halves(self.x - other.x, self.high - other.high) */
-	sub	x17, x17, x0            /* a[0]..<<*b[1]...hi.. */
+	madd	x28, x10, x25, x28      /* a[0]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x0, x6, x26             /* a[0]..<<*b[2]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x27, x6, x25            /* a[0]..<<*b[3]...hi */
+	add	x17, x15, x17           /* a[3]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
+	mul	x30, x13, x21           /* a[1]..*b[1]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x19, x10, x21, x19      /* a[0]..*b[1]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x3, x0, x3              /* a[0]..<<*b[2]...hi.. */
+	madd	x0, x10, x26, x30       /* a[0]..*b[2]...lo.. */
+	lsl	x30, x16, #5            /* a[2]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x28, x13, x26, x28      /* a[0]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x7, x27, x7             /* a[0]..<<*b[3]...hi.. */
+	umulh	x27, x11, x20           /* a[1]..<<*b[0]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x13, x13, x25, x12      /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x24, x24, x27           /* a[0]..<<*b[1]...hi.. */
+	umulh	x27, x30, x21           /* a[2]..<<*b[1]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x28, x16, x21, x28      /* a[0]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x7, x7, x27             /* a[0]..<<*b[3]...hi.. */
+	umulh	x27, x30, x20           /* a[2]..<<*b[0]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x0, x16, x20, x0        /* a[0]..*b[2]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x3, x3, x27             /* a[0]..<<*b[2]...hi.. */
+	umulh	x6, x6, x20             /* a[0]..<<*b[0]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x11, x11, x25           /* a[1]..<<*b[3]...hi */
+	madd	x13, x16, x26, x13      /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x27, x30, x26           /* a[2]..<<*b[2]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x16, x16, x25, x12      /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x11, x11, x27           /* a[1]..<<*b[3]...hi.. */
+	lsl	x27, x17, #5            /* a[3]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x16, x17, x26, x16      /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x26, x27, x26           /* a[3]..<<*b[2]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x28, x17, x20, x28      /* a[0]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	mul	x10, x10, x20           /* a[0]..*b[0]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x20, x27, x20           /* a[3]..<<*b[0]...hi */
+	str	x16, [sp, #120]         /* spill a[2]..*b[3]...lo.. */
+	madd	x13, x17, x21, x13      /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x16, x8, #5             /* a[0]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x21, x27, x21           /* a[3]..<<*b[1]...hi */
+	umulh	x27, x27, x25           /* a[3]..<<*b[3]...hi */
+	add	x7, x7, x20             /* a[0]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	mul	x20, x9, x5             /* a1b0.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x30, x30, x25           /* a[2]..<<*b[3]...hi */
+	add	x11, x11, x21           /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x21, x16, x5            /* a[0]<<*b[0].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	str	x27, [sp, #96]          /* spill a[3]..<<*b[3]...hi */
+	madd	x17, x17, x25, x12      /* a[3]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	madd	x20, x8, x4, x20        /* a0b1.lo.. */
+	lsl	x25, x9, #5             /* a[1]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x12, x8, x23, x12       /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x27, x16, x4            /* a[0]<<*b[1].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	str	x11, [sp, #128]         /* spill a[1]..<<*b[3]...hi.. */
+	umulh	x11, x16, x23           /* a[0]<<*b[3].hi */
+	str	x17, [sp, #104]         /* spill a[3]..*b[3]...lo.. */
+	add	x17, x30, x26           /* a[2]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	madd	x12, x9, x22, x12       /* a0b3.lo.. */
+	mul	x26, x9, x4             /* a1b1.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x30, x25, x5            /* a[1]<<*b[0].hi */
+	str	x17, [sp, #112]         /* spill a[2]..<<*b[3]...hi.. */
+	mul	x17, x8, x5             /* a0b0.lo */
+	sub	x10, x10, x17           /* a[0]..*b[0]...lo..   return Halves(self.x - other.x, self.high - other.high) */
+	madd	x8, x8, x22, x26        /* a0b2.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	add	x26, x27, x30           /* a[0]<<*b[1].hi.. */
+	umulh	x27, x25, x22           /* a[1]<<*b[2].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x16, x16, x22           /* a[0]<<*b[2].hi */
+	add	x11, x11, x27           /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x27, x14, #5            /* a[2]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x30, x25, x4            /* a[1]<<*b[1].hi */
+	add	x16, x16, x30           /* a[0]<<*b[2].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	madd	x12, x14, x4, x12       /* a0b3.lo.. */
+	umulh	x30, x27, x5            /* a[2]<<*b[0].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x12, x15, x5, x12       /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	sub	x24, x24, x26           /* a[0]..<<*b[1]...hi.. return Halves(self.x - other.x, self.high - other.high) */
+	add	x16, x16, x30           /* a[0]<<*b[2].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x30, x27, x4            /* a[2]<<*b[1].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x3, x3, x16             /* a[0]..<<*b[2]...hi.. return Halves(self.x - other.x, self.high - other.high) */
+	add	x11, x11, x30           /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x25, x25, x23           /* a[1]<<*b[3].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x30, x27, x22           /* a[2]<<*b[2].hi */
+	madd	x8, x14, x5, x8         /* a0b2.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	add	x25, x25, x30           /* a[1]<<*b[3].hi.. */
+	mul	x30, x14, x22           /* a2b2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x17, x13, x17           /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	madd	x9, x9, x23, x30        /* a1b3.lo.. */
+	lsl	x30, x15, #5            /* a[3]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x9, x15, x4, x9         /* a1b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x25, x28, x22           /* a[2]<<*b[2].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x21, x19, x21           /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	sub	x12, x12, x24           /* a[0]..*b[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
-	add	x3, x3, x25             /* a[1]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	sub	x9, x21, x9             /* a[1]..*b[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
-	sub	x30, x30, x26           /* a[0]..<<*b[0]...hi.. */
-	ldr	x21, [x2]               /* b[0] */
-	add	x25, x20, x26           /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x26, x15, #5            /* a[3]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x28, x28, x23           /* a[2]<<*b[3].hi */
-	add	x8, x7, x8              /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x4, x26, x4             /* a[3]<<*b[1].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x21, x26, x21           /* a[3]<<*b[0].hi */
-	add	x4, x3, x4              /* a[1]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	add	x6, x6, x21             /* a[0]<<*b[3].hi.. */
-	ldr	x3, [sp, #120]          /* a[0]..<<*b[3]...hi.. */
-	sub	x4, x25, x4             /* a[1]..<<*b[3]...hi.. return Halves(self.x - other.x, self.high - other.high) */
-	ldp	x21, x25, [sp, #104]    /* x21=a[3]..*b[3]...lo.. x25=a[2]..<<*b[3]...hi.. */
-	add	x19, x19, x27           /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	mul	x27, x15, x22           /* a3b2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x20, x20, x30           /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	str	x12, [sp, #120]         /* spill a[0]..*b[3]...lo.. */
-	add	x12, x21, x16           /* a[3]..*b[3]...lo.. */
-	ldr	x16, [sp, #96]          /* a[3]..<<*b[3]...hi */
-	add	x0, x25, x0             /* a[2]..<<*b[3]...hi.. */
-	msub	x12, x15, x23, x12      /* a[3]..*b[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
-	sub	x3, x3, x6              /* a[0]..<<*b[3]...hi.. */
-	add	x11, x7, x11            /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	ldp	x15, x7, [x1, #32]      /* x15=a[4] x7=a[5] */
-	umulh	x30, x26, x23           /* a[3]<<*b[3].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x10, x16, x10           /* a[3]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x22, x26, x22           /* a[3]<<*b[2].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x14, x14, x23, x27      /* a2b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	ldp	x23, x26, [x2, #32]     /* x23=b[4] x26=b[5] */
-	add	x13, x21, x13           /* a[3]..*b[3]...lo.. */
-	add	x5, x16, x5             /* a[3]..<<*b[3]...hi.. */
-	ldp	x21, x16, [x2, #48]     /* x21=b[6] x16=b[7] */
-	add	x17, x25, x17           /* a[2]..<<*b[3]...hi.. */
-	add	x2, x28, x22            /* a[2]<<*b[3].hi.. */
-	sub	x14, x8, x14            /* a[2]..*b[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
-	sub	x8, x5, x30             /* a[3]..<<*b[3]...hi.. */
-	ldp	x5, x25, [x1, #48]      /* x5=a[6] x25=a[7] */
-	madd	x12, x15, x21, x12      /* a[3]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	madd	x9, x15, x23, x9        /* a[1]..*b[3]...lo.. */
-	lsl	x1, x15, #5             /* a[4]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x22, x15, x16, x24      /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	madd	x14, x15, x26, x14      /* a[2]..*b[3]...lo.. */
-	sub	x15, x0, x2             /* a[2]..<<*b[3]...hi.. return Halves(self.x - other.x, self.high - other.high) */
-	umulh	x24, x1, x23            /* a[4]<<*b[4].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x2, x7, #5              /* a[5]<< */
-	madd	x0, x7, x21, x22        /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	madd	x12, x7, x26, x12       /* a[3]..*b[3]...lo.. */
-	madd	x12, x5, x23, x12       /* a[3]..*b[3]...lo.. */
-	add	x4, x4, x24             /* a[1]..<<*b[3]...hi.. */
-	madd	x19, x7, x16, x19       /* a[1]..*b[3]...lo.. */
-	madd	x0, x5, x26, x0         /* a0b3.lo.. */
-	umulh	x22, x1, x21            /* a[4]<<*b[6].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x24, x2, x23            /* a[5]<<*b[4].hi */
-	umulh	x27, x1, x16            /* a[4]<<*b[7].hi */
-	add	x8, x8, x22             /* a[3]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x1, x1, x26             /* a[4]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x15, x15, x1            /* a[2]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x1, x2, x16             /* a[5]<<*b[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x22, x2, x21            /* a[5]<<*b[6].hi */
-	madd	x0, x25, x23, x0        /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x28, x5, #5             /* a[6]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x30, x25, #5            /* a[7]<< */
+	add	x13, x13, x10           /* a[1]..*b[3]...lo.. */
+	umulh	x10, x30, x23           /* a[3]<<*b[3].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x9, x17, x9             /* a[1]..*b[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
+	sub	x17, x6, x21            /* a[0]..<<*b[0]...hi.. */
+	umulh	x5, x30, x5             /* a[3]<<*b[0].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x4, x30, x4             /* a[3]<<*b[1].hi */
+	add	x5, x11, x5             /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	ldr	x11, [sp, #128]         /* a[1]..<<*b[3]...hi.. */
+	sub	x6, x19, x20            /* a[0]..*b[1]...lo..   return Halves(self.x - other.x, self.high - other.high) */
+	mul	x19, x15, x22           /* a3b2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x28, x28, x12           /* a[0]..*b[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
+	add	x21, x11, x21           /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x22, x30, x22           /* a[3]<<*b[2].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x0, x0, x8              /* a[0]..*b[2]...lo..   return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x27, x27, x23           /* a[2]<<*b[3].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	ldr	x30, [sp, #104]         /* a[3]..*b[3]...lo.. */
+	add	x11, x11, x17           /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	add	x22, x27, x22           /* a[2]<<*b[3].hi.. */
+	add	x4, x25, x4             /* a[1]<<*b[3].hi.. */
+	ldr	x17, [sp, #120]         /* a[2]..*b[3]...lo.. */
+	madd	x14, x14, x23, x19      /* a2b3.lo.. */
+	add	x8, x30, x8             /* a[3]..*b[3]...lo.. */
+	ldr	x19, [sp, #112]         /* a[2]..<<*b[3]...hi.. */
+	ldp	x25, x27, [x2, #32]     /* x25=b[4] x27=b[5] */
+	msub	x8, x15, x23, x8        /* a[3]..*b[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
+	add	x15, x19, x26           /* a[2]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	sub	x15, x15, x22           /* a[2]..<<*b[3]...hi.. return Halves(self.x - other.x, self.high - other.high) */
+	ldp	x22, x23, [x1, #32]     /* x22=a[4] x23=a[5] */
+	ldp	x2, x26, [x2, #48]      /* x2=b[6] x26=b[7] */
+	add	x20, x17, x20           /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x19, x19, x24           /* a[2]..<<*b[3]...hi.. */
+	lsl	x24, x22, #5            /* a[4]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x7, x7, x5              /* a[0]..<<*b[3]...hi.. return Halves(self.x - other.x, self.high - other.high) */
+	add	x0, x30, x0             /* a[3]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	sub	x4, x21, x4             /* a[1]..<<*b[3]...hi.. return Halves(self.x - other.x, self.high - other.high) */
+	sub	x14, x20, x14           /* a[2]..*b[3]...lo.. */
+	madd	x14, x22, x27, x14      /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x17, x17, x6            /* a[2]..*b[3]...lo.. */
+	madd	x13, x23, x26, x13      /* a[1]..*b[3]...lo.. */
+	ldr	x6, [sp, #96]           /* a[3]..<<*b[3]...hi */
+	madd	x14, x23, x25, x14      /* a[2]..*b[3]...lo.. */
+	umulh	x20, x24, x27           /* a[4]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x12, x22, x26, x12      /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	madd	x8, x22, x2, x8         /* a[3]..*b[3]...lo.. */
+	add	x15, x15, x20           /* a[2]..<<*b[3]...hi.. */
+	madd	x9, x22, x25, x9        /* a[1]..*b[3]...lo.. */
+	lsl	x20, x23, #5            /* a[5]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x21, x24, x26           /* a[4]<<*b[7].hi */
+	umulh	x22, x24, x2            /* a[4]<<*b[6].hi */
+	ldp	x1, x30, [x1, #48]      /* x1=a[6] x30=a[7] */
+	madd	x12, x23, x2, x12       /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	add	x5, x5, x21             /* a[0]<<*b[3].hi.. */
+	madd	x8, x23, x27, x8        /* a[3]..*b[3]...lo.. */
+	umulh	x21, x24, x25           /* a[4]<<*b[4].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x3, x6, x3              /* a[3]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x23, x1, #5             /* a[6]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x4, x4, x21             /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x21, x20, x2            /* a[5]<<*b[6].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x24, x20, x25           /* a[5]<<*b[4].hi */
+	add	x6, x6, x16             /* a[3]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x16, x20, x27           /* a[5]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x5, x5, x21             /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x20, x20, x26           /* a[5]<<*b[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	add	x15, x15, x24           /* a[2]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	madd	x14, x7, x23, x14       /* a[2]..*b[3]...lo.. */
-	add	x7, x6, x27             /* a[0]<<*b[3].hi.. */
-	umulh	x24, x2, x26            /* a[5]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x6, x5, x21, x19        /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x8, x8, x24             /* a[3]..<<*b[3]...hi.. */
-	umulh	x2, x28, x23            /* a[6]<<*b[4].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x6, x25, x26, x6        /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	madd	x11, x5, x16, x11       /* a[2]..*b[3]...lo.. */
-	add	x7, x7, x22             /* a[0]<<*b[3].hi.. */
-	madd	x13, x25, x16, x13      /* a[3]..*b[3]...lo.. */
-	umulh	x5, x30, x23            /* a[7]<<*b[4].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x19, x30, x21           /* a[7]<<*b[6].hi */
-	add	x1, x20, x1             /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x20, x28, x26           /* a[6]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	sub	x9, x9, x4, lsl #59     /* a[1]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	add	x8, x8, x2              /* a[3]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x2, x30, x26            /* a[7]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x22, x28, x21           /* a[6]<<*b[6].hi */
-	sub	x12, x12, x8, lsl #59   /* a[3]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	umulh	x23, x28, x16           /* a[6]<<*b[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x9, x9, x3, lsl #3      /* a[1]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	add	x1, x1, x22             /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	add	x17, x17, x23           /* a[2]..<<*b[3]...hi.. */
-	add	x2, x1, x2              /* a[1]..<<*b[3]...hi.. */
-	ldr	x1, [sp, #120]          /* a[0]..*b[3]...lo.. */
+	umulh	x21, x23, x26           /* a[6]<<*b[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	lsl	x24, x30, #5            /* a[7]<< */
+	madd	x13, x1, x2, x13        /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	sub	x6, x6, x10             /* a[3]..<<*b[3]...hi.. return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x10, x23, x27           /* a[6]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x19, x19, x21           /* a[2]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x21, x23, x25           /* a[6]<<*b[4].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x12, x1, x27, x12       /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	add	x6, x6, x22             /* a[3]..<<*b[3]...hi.. */
+	umulh	x22, x23, x2            /* a[6]<<*b[6].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x23, x24, x25           /* a[7]<<*b[4].hi */
+	add	x6, x6, x16             /* a[3]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x16, x24, x2            /* a[7]<<*b[6].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x5, x5, x10             /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	madd	x8, x1, x25, x8         /* a[3]..*b[3]...lo.. */
+	madd	x10, x1, x26, x17       /* a[2]..*b[3]...lo.. */
+	umulh	x17, x24, x26           /* a[7]<<*b[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x11, x11, x20           /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	madd	x10, x30, x2, x10       /* a[2]..*b[3]...lo.. */
+	add	x5, x5, x23             /* a[0]<<*b[3].hi.. */
+	umulh	x1, x24, x27            /* a[7]<<*b[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x2, x28, x7, lsl #59    /* a[0]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	madd	x12, x30, x25, x12      /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	add	x11, x11, x22           /* a[1]..<<*b[3]...hi.. */
+	add	x6, x6, x21             /* a[3]..<<*b[3]...hi.. */
+	ldr	x20, [sp, #88]          /* out */
+	madd	x0, x30, x26, x0        /* a[3]..*b[3]...lo.. */
 	sub	x14, x14, x15, lsl #59  /* a[2]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	madd	x13, x30, x27, x13      /* a[1]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	sub	x9, x9, x4, lsl #59     /* a[1]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x17, x3, x17            /* a[3]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	sub	x12, x12, x5, lsl #59   /* a0b3.lo..            limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x3, x2, x17, lsl #3     /* a[0]..*b[3]...lo.. */
+	add	x2, x5, x7              /* a[0]<<*b[3].hi..     high = [high[7], *high[:3], high[3] + high[7], *high[4:7]] */
+	add	x11, x11, x1            /* a[1]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	add	x16, x19, x16           /* a[2]..<<*b[3]...hi.. */
+	add	x9, x9, x7, lsl #3      /* a[1]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
 	add	x14, x14, x4, lsl #3    /* a[2]..*b[3]...lo.. */
-	sub	x6, x6, x2, lsl #59     /* a[1]..*b[3]...lo.. */
-	add	x7, x7, x20             /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	add	x12, x12, x15, lsl #3   /* a[3]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	add	x15, x7, x5             /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	add	x17, x17, x19           /* a[2]..<<*b[3]...hi.. */
-	sub	x7, x1, x3, lsl #59     /* a[0]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	umulh	x5, x30, x16            /* a[7]<<*b[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x10, x10, x5            /* a[3]..<<*b[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	sub	x16, x0, x15, lsl #59   /* a0b3.lo..            limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	add	x8, x16, x8, lsl #3     /* a0b3.lo.. */
-	madd	x11, x25, x21, x11      /* a[2]..*b[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	ldr	x16, [sp, #88]          /* out */
-	and	x5, x9, #0xffffffffffffff /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
-	add	x15, x15, x3            /* a[0]<<*b[3].hi..     high = [high[7], *high[:3], high[3] + high[7], *high[4:7]] */
-	and	x4, x14, #0xffffffffffffff /* (a[2]..*b[3]...lo..).low return columns[k].split(56)[1] */
-	and	x3, x8, #0xffffffffffffff /* (a0b3.lo..).low */
-	and	x1, x12, #0xffffffffffffff /* (a[3]..*b[3]...lo..).low */
-	add	x12, x3, x12, lsr #56   /* (a0b3.lo..).low..    limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	add	x9, x4, x9, lsr #56     /* (a[2]..*b[3]...lo..).low.. */
-	add	x14, x1, x14, lsr #56   /* (a[3]..*b[3]...lo..).low.. */
-	sub	x11, x11, x17, lsl #59  /* a[2]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	add	x11, x11, x2, lsl #3    /* a[2]..*b[3]...lo.. */
-	and	x4, x11, #0xffffffffffffff /* (a[2]..*b[3]...lo..).low return columns[k].split(56)[1] */
-	sub	x13, x13, x10, lsl #59  /* a[3]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	add	x13, x13, x17, lsl #3   /* a[3]..*b[3]...lo.. */
-	stp	x14, x12, [x16, #16]    /*                      return [low(0) + high(7), *reversed(limbs)] */
-	add	x12, x6, x15, lsl #3    /* a[1]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	and	x15, x13, #0xffffffffffffff /* (a[3]..*b[3]...lo..).low return columns[k].split(56)[1] */
-	str	x9, [x16, #8]           /*                      return [low(0) + high(7), *reversed(limbs)] */
-	sub	x9, x12, #64            /* a[1]..*b[3]...lo..   limbs[4] -= 64 */
-	add	x10, x7, x10, lsl #3    /* a[0]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	and	x7, x9, #0xffffffffffffff /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
-	lsr	x17, x10, #56           /* (a[0]..*b[3]...lo..).high return columns[k].split(56)[0] */
-	add	x15, x15, x11, lsr #56  /* (a[3]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	add	x11, x5, x17            /* (a[1]..*b[3]...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
-	and	x10, x10, #0xffffffffffffff /* (a[0]..*b[3]...lo..).low return columns[k].split(56)[0] */
-	add	x9, x4, x9, lsr #56     /* (a[2]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	add	x12, x17, x8, lsr #56   /* (a0b3.lo..).high.. */
-	add	x10, x10, x13, lsr #56  /* (a[0]..*b[3]...lo..).low.. */
-	str	x11, [x16]              /*                      return [low(0) + high(7), *reversed(limbs)] */
-	add	x12, x7, x12            /* (a[1]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	stp	x15, x10, [x16, #48]    /*                      return [low(0) + high(7), *reversed(limbs)] */
-	stp	x12, x9, [x16, #32]
+	and	x7, x14, #0xffffffffffffff /* (a[2]..*b[3]...lo..).low return columns[k].split(56)[1] */
+	lsr	x5, x3, #56             /* (a[0]..*b[3]...lo..).high return columns[k].split(56)[0] */
+	sub	x17, x0, x17, lsl #59   /* a[3]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	sub	x10, x10, x16, lsl #59  /* a[2]..*b[3]...lo.. */
+	and	x4, x9, #0xffffffffffffff /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
+	add	x12, x12, x6, lsl #3    /* a0b3.lo..            limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	sub	x13, x13, x11, lsl #59  /* a[1]..*b[3]...lo.. */
+	add	x11, x10, x11, lsl #3   /* a[2]..*b[3]...lo.. */
+	add	x10, x4, x5             /* (a[1]..*b[3]...lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
+	add	x16, x17, x16, lsl #3   /* a[3]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x13, x13, x2, lsl #3    /* a[1]..*b[3]...lo.. */
+	and	x17, x3, #0xffffffffffffff /* (a[0]..*b[3]...lo..).low return columns[k].split(56)[0] */
+	sub	x13, x13, #64           /* a[1]..*b[3]...lo..   limbs[4] -= 64 */
+	and	x4, x13, #0xffffffffffffff /* (a[1]..*b[3]...lo..).low return columns[k].split(56)[1] */
+	and	x3, x16, #0xffffffffffffff /* (a[3]..*b[3]...lo..).low */
+	add	x5, x5, x12, lsr #56    /* (a0b3.lo..).high..   limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x16, x17, x16, lsr #56  /* (a[0]..*b[3]...lo..).low.. */
+	and	x12, x12, #0xffffffffffffff /* (a0b3.lo..).low      return columns[k].split(56)[1] */
+	add	x17, x4, x5             /* (a[1]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	sub	x8, x8, x6, lsl #59     /* a[3]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	and	x6, x11, #0xffffffffffffff /* (a[2]..*b[3]...lo..).low return columns[k].split(56)[1] */
+	add	x11, x3, x11, lsr #56   /* (a[3]..*b[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x13, x6, x13, lsr #56   /* (a[2]..*b[3]...lo..).low.. */
+	str	x10, [x20]              /*                      return [low(0) + high(7), *reversed(limbs)] */
+	add	x8, x8, x15, lsl #3     /* a[3]..*b[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	and	x10, x8, #0xffffffffffffff /* (a[3]..*b[3]...lo..).low return columns[k].split(56)[1] */
+	str	x16, [x20, #56]         /*                      return [low(0) + high(7), *reversed(limbs)] */
+	stp	x17, x13, [x20, #32]
+	add	x8, x12, x8, lsr #56    /* (a0b3.lo..).low..    limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x12, x10, x14, lsr #56  /* (a[3]..*b[3]...lo..).low.. */
+	add	x14, x7, x9, lsr #56    /* (a[2]..*b[3]...lo..).low.. */
+	str	x11, [x20, #48]         /*                      return [low(0) + high(7), *reversed(limbs)] */
+	str	x8, [x20, #24]
+	stp	x14, x12, [x20, #8]
 	ldr	x30, [sp, #80]          /* restore */
 	.cfi_restore x30
 	ldp	x27, x28, [sp, #64]     /* restore */
@@ -390,7 +391,7 @@ SYMBOL(p448_8x56_mul):
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #128    /* restore */
+	ldp	x19, x20, [sp], #144    /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -408,9 +409,9 @@ SYMBOL(p448_8x56_mul):
  * in      a: limbs at most 2^57 + 1023
  * out     out: limbs at most 2^56 + 511
  * args    out in x0, a in x1
- * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28
- * stack   96 bytes
+ * stack   80 bytes
  */
 	.globl	SYMBOL(p448_8x56_sqr)
 	HIDDEN(p448_8x56_sqr)
@@ -419,199 +420,194 @@ SYMBOL(p448_8x56_mul):
 SYMBOL(p448_8x56_sqr):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-96]!   /* save */
-	.cfi_def_cfa_offset 96
-	.cfi_offset x19, -96
-	.cfi_offset x20, -88
+	stp	x19, x20, [sp, #-80]!   /* save */
+	.cfi_def_cfa_offset 80
+	.cfi_offset x19, -80
+	.cfi_offset x20, -72
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -80
-	.cfi_offset x22, -72
+	.cfi_offset x21, -64
+	.cfi_offset x22, -56
 	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -64
-	.cfi_offset x24, -56
+	.cfi_offset x23, -48
+	.cfi_offset x24, -40
 	stp	x25, x26, [sp, #48]     /* save */
-	.cfi_offset x25, -48
-	.cfi_offset x26, -40
+	.cfi_offset x25, -32
+	.cfi_offset x26, -24
 	stp	x27, x28, [sp, #64]     /* save */
-	.cfi_offset x27, -32
-	.cfi_offset x28, -24
-	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x16, x17, [x1, #48]     /* x16=a[6] x17=a[7] */
+	.cfi_offset x27, -16
+	.cfi_offset x28, -8
 	ldp	x10, x11, [x1, #32]     /* x10=a[4] x11=a[5] */
+	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x14, x15, [x1, #16]     /* x14=a[2] x15=a[3] */
-	add	x12, x8, x10            /* a[0]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
-	mul	x5, x12, x12            /* a[0]..*a[0]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x6, x15, x17            /* a[3]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
-	add	x13, x9, x11            /* a[1].. */
-	lsl	x3, x12, #1             /* a[0]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	ldp	x16, x17, [x1, #48]     /* x16=a[6] x17=a[7] */
+	lsl	x26, x8, #5             /* a[0]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	mov	x22, #0x7fffffffffffff80 /* 0x7fffffffffffff80 */
 	add	x7, x14, x16            /* a[2]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
-	lsl	x20, x7, #5             /* a[2]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x2, x13, #5             /* a[1]..<< */
-	umulh	x10, x2, x13            /* a[1]..<<*a[1]...hi */
-	lsl	x4, x12, #5             /* a[0]..<< */
-	umulh	x11, x20, x7            /* a[2]..<<*a[2]...hi */
-	lsl	x27, x8, #5             /* a[0]<< */
-	umulh	x19, x2, x3             /* a[1]..<<*a[0]..<<.hi */
-	lsl	x16, x13, #1            /* a[1]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x12, x4, x12            /* a[0]..<<*a[0]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x21, x20, x3            /* a[2]..<<*a[0]..<<.hi */
-	mov	x23, #0x7fffffffffffff80 /* 0x7fffffffffffff80 */
-	lsl	x22, x6, #5             /* a[3]..<< */
-	madd	x23, x6, x3, x23        /* a[3]..*a[0]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x17, x9, #1             /* a1x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x24, x22, x16           /* a[3]..<<*a[1]..<<.hi return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x2, x21, x10            /* a[2]..<<*a[0]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
-	mul	x10, x13, x13           /* a[1]..*a[1]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x4, x20, x16            /* a[2]..<<*a[1]..<<.hi */
+	add	x12, x8, x10            /* a[0].. */
+	add	x6, x15, x17            /* a[3].. */
+	lsl	x4, x12, #5             /* a[0]..<<             return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	mov	x20, #0x3fffffffffffffc0 /* 0x3fffffffffffffc0 */
-	umulh	x21, x22, x6            /* a[3]..<<*a[3]...hi */
-	umulh	x27, x27, x8            /* a[0]<<*a[0].hi */
-	add	x11, x24, x11           /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
-	mul	x13, x13, x3            /* a[1]..*a[0]..<<.lo   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x24, x22, x3            /* a[3]..<<*a[0]..<<.hi */
-	sub	x12, x12, x27           /* a[0]..<<*a[0]...hi.. return Halves(self.x - other.x, self.high - other.high) */
-	lsl	x25, x7, #1             /* a[2]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	lsl	x26, x8, #1             /* a0x2 */
-	madd	x3, x7, x3, x10         /* a[2]..*a[0]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	madd	x23, x7, x16, x23       /* a[3]..*a[0]..<<.lo.. */
-	madd	x10, x6, x25, x20       /* a[3]..*a[2]..<<.lo.. */
-	str	x0, [sp, #80]           /* spill out */
-	add	x4, x24, x4             /* a[3]..<<*a[0]..<<.hi.. */
-	madd	x16, x6, x16, x20       /* a[3]..*a[1]..<<.lo.. */
-	lsl	x0, x9, #5              /* a[1]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	mul	x28, x9, x26            /* a1a0x2.lo */
-	madd	x16, x7, x7, x16        /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x7, x0, x26             /* a[1]<<*a0x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	mul	x24, x9, x9             /* a1a1.lo */
-	sub	x13, x13, x28           /* a[1]..*a[0]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
-	umulh	x25, x22, x25           /* a[3]..<<*a[2]..<<.hi return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	sub	x19, x19, x7            /* a[1]..<<*a[0]..<<.hi.. return Halves(self.x - other.x, self.high - other.high) */
-	madd	x22, x15, x26, x20      /* a3a0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	add	x7, x25, x7             /* a[3]..<<*a[2]..<<.hi.. */
-	umulh	x9, x0, x9              /* a[1]<<*a[1].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x0, x14, #5             /* a[2]<< */
+	umulh	x26, x26, x8            /* a[0]<<*a[0].hi */
+	lsl	x21, x6, #5             /* a[3]..<< */
+	add	x13, x9, x11            /* a[1]..               sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
+	lsl	x5, x13, #1             /* a[1]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	umulh	x4, x4, x12             /* a[0]..<<*a[0]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	lsl	x19, x7, #5             /* a[2]..<< */
+	lsl	x2, x13, #5             /* a[1]..<< */
+	sub	x4, x4, x26             /* a[0]..<<*a[0]...hi.. return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x3, x21, x6             /* a[3]..<<*a[3]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	lsl	x1, x12, #1             /* a[0]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	umulh	x25, x19, x7            /* a[2]..<<*a[2]...hi   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x23, x2, x13            /* a[1]..<<*a[1]...hi */
+	umulh	x24, x21, x5            /* a[3]..<<*a[1]..<<.hi */
+	umulh	x27, x21, x1            /* a[3]..<<*a[0]..<<.hi */
+	mul	x28, x13, x13           /* a[1]..*a[1]...lo */
+	madd	x22, x6, x1, x22        /* a[3]..*a[0]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	add	x24, x24, x25           /* a[3]..<<*a[1]..<<.hi.. */
+	madd	x25, x7, x1, x28        /* a[2]..*a[0]..<<.lo.. */
+	madd	x22, x7, x5, x22        /* a[3]..*a[0]..<<.lo.. */
+	add	x4, x24, x4             /* a[3]..<<*a[1]..<<.hi.. */
+	mul	x12, x12, x12           /* a[0]..*a[0]...lo     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x26, x24, x26           /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x24, x19, x1            /* a[2]..<<*a[0]..<<.hi return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	lsl	x28, x7, #1             /* a[2]..<<             columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	umulh	x2, x2, x1              /* a[1]..<<*a[0]..<<.hi return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x23, x24, x23           /* a[2]..<<*a[0]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
+	mul	x24, x8, x8             /* a0a0.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	lsl	x8, x8, #1              /* a0x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	mul	x13, x13, x1            /* a[1]..*a[0]..<<.lo   return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x1, x6, x5, x20         /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x19, x19, x5            /* a[2]..<<*a[1]..<<.hi return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	lsl	x5, x9, #5              /* a[1]<< */
+	madd	x7, x7, x7, x1          /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	madd	x1, x6, x28, x20        /* a[3]..*a[2]..<<.lo.. */
+	add	x19, x27, x19           /* a[3]..<<*a[0]..<<.hi.. */
+	sub	x12, x12, x24           /* a[0]..*a[0]...lo..   return Halves(self.x - other.x, self.high - other.high) */
+	add	x12, x7, x12            /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	mul	x27, x9, x8             /* a1a0x2.lo            return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x21, x21, x28           /* a[3]..<<*a[2]..<<.hi */
+	sub	x13, x13, x27           /* a[1]..*a[0]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x28, x5, x8             /* a[1]<<*a0x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x13, x1, x13            /* a[3]..*a[2]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x5, x5, x9              /* a[1]<<*a[1].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x2, x2, x28             /* a[1]..<<*a[0]..<<.hi.. return Halves(self.x - other.x, self.high - other.high) */
+	add	x7, x7, x24             /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	add	x24, x21, x28           /* a[3]..<<*a[2]..<<.hi.. */
+	lsl	x28, x14, #5            /* a[2]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x6, x6, x6, x20         /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	madd	x20, x14, x17, x22      /* a3a0x2.lo.. */
-	madd	x22, x14, x26, x24      /* a2a0x2.lo.. */
-	lsl	x15, x15, #5            /* a[3]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x24, x0, x26            /* a[2]<<*a0x2.hi */
-	sub	x23, x23, x20           /* a[3]..*a[0]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
-	umulh	x26, x15, x26           /* a[3]<<*a0x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x9, x24, x9             /* a[2]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x0, x17            /* a[2]<<*a1x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x0, x0, x14             /* a[2]<<*a[2].hi */
-	add	x24, x26, x24           /* a[3]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x26, x15, x17           /* a[3]<<*a1x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x28, x10, x28           /* a[3]..*a[2]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	add	x27, x11, x27           /* a[3]..<<*a[1]..<<.hi.. */
-	sub	x3, x3, x22             /* a[2]..*a[0]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
-	sub	x2, x2, x9              /* a[2]..<<*a[0]..<<.hi.. */
-	sub	x4, x4, x24             /* a[3]..<<*a[0]..<<.hi.. */
-	add	x0, x26, x0             /* a[3]<<*a1x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	ldr	x26, [x1, #24]          /* a[3] */
-	add	x22, x6, x22            /* a[3]..*a[3]...lo.. */
-	add	x12, x11, x12           /* a[3]..<<*a[1]..<<.hi.. */
-	add	x11, x21, x9            /* a[3]..<<*a[3]...hi.. */
-	sub	x9, x27, x0             /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x - other.x, self.high - other.high) */
-	mul	x8, x8, x8              /* a0a0.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x0, x14, #1             /* a2x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	mul	x14, x14, x14           /* a2a2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x27, x16, x8            /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	madd	x14, x26, x17, x14      /* a3a1x2.lo.. */
-	add	x17, x25, x19           /* a[3]..<<*a[2]..<<.hi.. */
-	msub	x19, x26, x0, x28       /* a[3]..*a[2]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
-	sub	x5, x5, x8              /* a[0]..*a[0]...lo.. */
-	sub	x8, x27, x14            /* a[3]..*a[1]..<<.lo.. */
-	add	x10, x10, x13           /* a[3]..*a[2]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	add	x6, x6, x3              /* a[3]..*a[3]...lo.. */
-	ldp	x3, x13, [x1, #32]      /* x3=a[4] x13=a[5] */
-	umulh	x14, x15, x0            /* a[3]<<*a2x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	ldp	x0, x1, [x1, #48]       /* x0=a[6] x1=a[7] */
-	umulh	x15, x15, x26           /* a[3]<<*a[3].hi */
-	add	x16, x16, x5            /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	madd	x8, x3, x3, x8          /* a[3]..*a[1]..<<.lo.. */
-	sub	x11, x11, x15           /* a[3]..<<*a[3]...hi.. return Halves(self.x - other.x, self.high - other.high) */
-	lsl	x15, x13, #5            /* a[5]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	sub	x14, x7, x14            /* a[3]..<<*a[2]..<<.hi.. return Halves(self.x - other.x, self.high - other.high) */
-	msub	x7, x26, x26, x22       /* a[3]..*a[3]...lo.. */
-	lsl	x5, x3, #1              /* a4x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	lsl	x22, x3, #5             /* a[4]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x7, x0, x5, x7          /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x25, x13, #1            /* a5x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	madd	x20, x1, x5, x20        /* a3a0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x26, x15, x5            /* a[5]<<*a4x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x15, x15, x13           /* a[5]<<*a[5].hi */
-	add	x2, x21, x2             /* a[3]..<<*a[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
-	madd	x7, x13, x13, x7        /* a[3]..*a[3]...lo.. */
-	lsl	x21, x0, #5             /* a[6]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x20, x0, x25, x20       /* a3a0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	madd	x13, x13, x5, x19       /* a[3]..*a[2]..<<.lo.. */
-	add	x14, x14, x26           /* a[3]..<<*a[2]..<<.hi.. */
-	umulh	x19, x21, x5            /* a[6]<<*a4x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x6, x1, x1, x6          /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x3, x22, x3             /* a[4]<<*a[4].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x16, x1, x25, x16       /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	add	x9, x9, x3              /* a[3]..<<*a[1]..<<.hi.. */
-	add	x11, x11, x19           /* a[3]..<<*a[3]...hi.. */
-	add	x11, x11, x15           /* a[3]..<<*a[3]...hi.. */
-	lsl	x15, x1, #5             /* a[7]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	sub	x8, x8, x9, lsl #59     /* a[3]..*a[1]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	lsl	x3, x0, #1              /* a6x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x5, x15, x5             /* a[7]<<*a4x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x19, x15, x25           /* a[7]<<*a5x2.hi */
-	umulh	x22, x15, x3            /* a[7]<<*a6x2.hi */
-	sub	x7, x7, x11, lsl #59    /* a[3]..*a[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	umulh	x25, x21, x25           /* a[6]<<*a5x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	sub	x13, x13, x14, lsl #59  /* a[3]..*a[2]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	add	x5, x24, x5             /* a[3]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	add	x9, x13, x9, lsl #3     /* a[3]..*a[2]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	ldr	x13, [sp, #80]          /* out */
-	umulh	x15, x15, x1            /* a[7]<<*a[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x10, x1, x3, x10        /* a[3]..*a[2]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
-	add	x8, x8, x4, lsl #3      /* a[3]..*a[1]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	add	x14, x7, x14, lsl #3    /* a[3]..*a[3]...lo.. */
-	add	x7, x5, x25             /* a[3]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	add	x5, x17, x22            /* a[3]..<<*a[2]..<<.hi.. */
-	add	x15, x2, x15            /* a[3]..<<*a[3]...hi.. */
-	madd	x16, x0, x0, x16        /* a[3]..*a[1]..<<.lo.. */
-	sub	x17, x20, x7, lsl #59   /* a3a0x2.lo..          limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	umulh	x3, x21, x0             /* a[6]<<*a[6].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x12, x12, x19           /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
-	add	x12, x12, x3            /* a[3]..<<*a[1]..<<.hi.. */
-	and	x3, x9, #0xffffffffffffff /* (a[3]..*a[2]..<<.lo..).low return columns[k].split(56)[1] */
-	add	x7, x7, x4              /* a[3]<<*a0x2.hi..     high = [high[7], *high[:3], high[3] + high[7], *high[4:7]] */
-	add	x11, x17, x11, lsl #3   /* a3a0x2.lo..          limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	sub	x10, x10, x5, lsl #59   /* a[3]..*a[2]..<<.lo.. */
-	sub	x17, x23, x4, lsl #59   /* a[3]..*a[0]..<<.lo.. */
-	add	x17, x17, x15, lsl #3   /* a[3]..*a[0]..<<.lo.. */
-	sub	x16, x16, x12, lsl #59  /* a[3]..*a[1]..<<.lo.. */
-	and	x4, x14, #0xffffffffffffff /* (a[3]..*a[3]...lo..).low return columns[k].split(56)[1] */
-	and	x2, x11, #0xffffffffffffff /* (a3a0x2.lo..).low */
-	add	x9, x4, x9, lsr #56     /* (a[3]..*a[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	add	x12, x10, x12, lsl #3   /* a[3]..*a[2]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	and	x10, x17, #0xffffffffffffff /* (a[3]..*a[0]..<<.lo..).low return columns[k].split(56)[0] */
-	add	x16, x16, x7, lsl #3    /* a[3]..*a[1]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	sub	x16, x16, #64           /* a[3]..*a[1]..<<.lo.. limbs[4] -= 64 */
-	and	x4, x12, #0xffffffffffffff /* (a[3]..*a[2]..<<.lo..).low return columns[k].split(56)[1] */
-	add	x7, x3, x8, lsr #56     /* (a[3]..*a[2]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	sub	x15, x6, x15, lsl #59   /* a[3]..*a[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	add	x15, x15, x5, lsl #3    /* a[3]..*a[3]...lo.. */
-	lsr	x6, x17, #56            /* (a[3]..*a[0]..<<.lo..).high return columns[k].split(56)[0] */
-	and	x17, x15, #0xffffffffffffff /* (a[3]..*a[3]...lo..).low return columns[k].split(56)[1] */
-	and	x8, x8, #0xffffffffffffff /* (a[3]..*a[1]..<<.lo..).low */
-	add	x8, x8, x6              /* (a[3]..*a[1]..<<.lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
-	add	x14, x2, x14, lsr #56   /* (a3a0x2.lo..).low..  limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	add	x5, x4, x16, lsr #56    /* (a[3]..*a[2]..<<.lo..).low.. */
-	add	x10, x10, x15, lsr #56  /* (a[3]..*a[0]..<<.lo..).low.. */
-	add	x11, x6, x11, lsr #56   /* (a3a0x2.lo..).high.. */
-	and	x15, x16, #0xffffffffffffff /* (a[3]..*a[1]..<<.lo..).low return columns[k].split(56)[1] */
-	add	x11, x15, x11           /* (a[3]..*a[1]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	stp	x9, x14, [x13, #16]     /*                      return [low(0) + high(7), *reversed(limbs)] */
-	add	x12, x17, x12, lsr #56  /* (a[3]..*a[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	str	x7, [x13, #8]           /*                      return [low(0) + high(7), *reversed(limbs)] */
-	str	x8, [x13]
-	stp	x11, x5, [x13, #32]
-	stp	x12, x10, [x13, #48]
+	add	x2, x21, x2             /* a[3]..<<*a[2]..<<.hi.. */
+	umulh	x21, x28, x8            /* a[2]<<*a0x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x1, x1, x27             /* a[3]..*a[2]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	mul	x27, x9, x9             /* a1a1.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x5, x21, x5             /* a[2]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
+	madd	x20, x15, x8, x20       /* a3a0x2.lo.. */
+	lsl	x21, x15, #5            /* a[3]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x27, x14, x8, x27       /* a2a0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	sub	x23, x23, x5            /* a[2]..<<*a[0]..<<.hi.. return Halves(self.x - other.x, self.high - other.high) */
+	add	x5, x3, x5              /* a[3]..<<*a[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	add	x3, x3, x23             /* a[3]..<<*a[3]...hi.. */
+	sub	x23, x25, x27           /* a[2]..*a[0]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
+	lsl	x9, x9, #1              /* a1x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	umulh	x25, x28, x14           /* a[2]<<*a[2].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x27, x6, x27            /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x8, x21, x8             /* a[3]<<*a0x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x28, x28, x9            /* a[2]<<*a1x2.hi */
+	add	x6, x6, x23             /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x23, x21, x9            /* a[3]<<*a1x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x8, x8, x28             /* a[3]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
+	madd	x20, x14, x9, x20       /* a3a0x2.lo.. */
+	add	x23, x23, x25           /* a[3]<<*a1x2.hi.. */
+	mul	x25, x14, x14           /* a2a2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	lsl	x28, x11, #5            /* a[5]<< */
+	madd	x9, x15, x9, x25        /* a3a1x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x14, x14, #1            /* a2x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	sub	x19, x19, x8            /* a[3]..<<*a[0]..<<.hi.. return Halves(self.x - other.x, self.high - other.high) */
+	sub	x23, x26, x23           /* a[3]..<<*a[1]..<<.hi.. */
+	umulh	x25, x21, x15           /* a[3]<<*a[3].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	msub	x26, x15, x15, x27      /* a[3]..*a[3]...lo..   return Halves(self.x - other.x, self.high - other.high) */
+	lsl	x27, x10, #1            /* a4x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	sub	x5, x5, x25             /* a[3]..<<*a[3]...hi.. return Halves(self.x - other.x, self.high - other.high) */
+	lsl	x25, x10, #5            /* a[4]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x21, x21, x14           /* a[3]<<*a2x2.hi */
+	sub	x9, x7, x9              /* a[3]..*a[1]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x7, x28, x11            /* a[5]<<*a[5].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x25, x25, x10           /* a[4]<<*a[4].hi */
+	msub	x15, x15, x14, x1       /* a[3]..*a[2]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
+	sub	x14, x24, x21           /* a[3]..<<*a[2]..<<.hi.. */
+	madd	x9, x10, x10, x9        /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x10, x17, #5            /* a[7]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x1, x28, x27            /* a[5]<<*a4x2.hi */
+	sub	x22, x22, x20           /* a[3]..*a[0]..<<.lo.. return Halves(self.x - other.x, self.high - other.high) */
+	madd	x21, x16, x27, x26      /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x23, x23, x25           /* a[3]..<<*a[1]..<<.hi.. */
+	madd	x15, x11, x27, x15      /* a[3]..*a[2]..<<.lo.. */
+	lsl	x24, x16, #5            /* a[6]<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x14, x14, x1            /* a[3]..<<*a[2]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
+	sub	x9, x9, x23, lsl #59    /* a[3]..*a[1]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	lsl	x1, x11, #1             /* a5x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	sub	x15, x15, x14, lsl #59  /* a[3]..*a[2]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	umulh	x25, x10, x27           /* a[7]<<*a4x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x26, x10, x1            /* a[7]<<*a5x2.hi */
+	umulh	x28, x24, x27           /* a[6]<<*a4x2.hi */
+	madd	x11, x11, x11, x21      /* a[3]..*a[3]...lo..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x21, x5, x28            /* a[3]..<<*a[3]...hi.. */
+	umulh	x5, x10, x17            /* a[7]<<*a[7].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x9, x9, x19, lsl #3     /* a[3]..*a[1]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	and	x28, x9, #0xffffffffffffff /* (a[3]..*a[1]..<<.lo..).low return columns[k].split(56)[1] */
+	madd	x20, x17, x27, x20      /* a3a0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	madd	x12, x17, x1, x12       /* a[3]..*a[1]..<<.lo.. */
+	add	x8, x8, x25             /* a[3]<<*a0x2.hi.. */
+	umulh	x25, x24, x1            /* a[6]<<*a5x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x7, x21, x7             /* a[3]..<<*a[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x21, x16, #1            /* a6x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	add	x15, x15, x23, lsl #3   /* a[3]..*a[2]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	umulh	x23, x24, x16           /* a[6]<<*a[6].hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x5, x3, x5              /* a[3]..<<*a[3]...hi.. return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x10, x10, x21           /* a[7]<<*a6x2.hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x3, x8, x25             /* a[3]<<*a0x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
+	madd	x8, x16, x1, x20        /* a3a0x2.lo.. */
+	and	x1, x15, #0xffffffffffffff /* (a[3]..*a[2]..<<.lo..).low return columns[k].split(56)[1] */
+	sub	x11, x11, x7, lsl #59   /* a[3]..*a[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x11, x11, x14, lsl #3   /* a[3]..*a[3]...lo.. */
+	and	x14, x11, #0xffffffffffffff /* (a[3]..*a[3]...lo..).low return columns[k].split(56)[1] */
+	madd	x12, x16, x16, x12      /* a[3]..*a[1]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	add	x14, x14, x15, lsr #56  /* (a[3]..*a[3]...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	madd	x13, x17, x21, x13      /* a[3]..*a[2]..<<.lo.. return Halves(self.x + other.x, self.high + other.high) */
+	sub	x8, x8, x3, lsl #59     /* a3a0x2.lo..          limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x9, x1, x9, lsr #56     /* (a[3]..*a[2]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	sub	x15, x22, x19, lsl #59  /* a[3]..*a[0]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x16, x4, x26            /* a[3]..<<*a[1]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
+	add	x16, x16, x23           /* a[3]..<<*a[1]..<<.hi.. */
+	madd	x17, x17, x17, x6       /* a[3]..*a[3]...lo.. */
+	add	x15, x15, x5, lsl #3    /* a[3]..*a[0]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x10, x2, x10            /* a[3]..<<*a[2]..<<.hi.. return Halves(self.x + other.x, self.high + other.high) */
+	add	x8, x8, x7, lsl #3      /* a3a0x2.lo..          limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	and	x7, x15, #0xffffffffffffff /* (a[3]..*a[0]..<<.lo..).low return columns[k].split(56)[0] */
+	add	x6, x3, x19             /* a[3]<<*a0x2.hi..     high = [high[7], *high[:3], high[3] + high[7], *high[4:7]] */
+	lsr	x15, x15, #56           /* (a[3]..*a[0]..<<.lo..).high return columns[k].split(56)[0] */
+	and	x4, x8, #0xffffffffffffff /* (a3a0x2.lo..).low    return columns[k].split(56)[1] */
+	sub	x17, x17, x5, lsl #59   /* a[3]..*a[3]...lo..   limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x17, x17, x10, lsl #3   /* a[3]..*a[3]...lo.. */
+	add	x5, x28, x15            /* (a[3]..*a[1]..<<.lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
+	sub	x13, x13, x10, lsl #59  /* a[3]..*a[2]..<<.lo.. limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	sub	x10, x12, x16, lsl #59  /* a[3]..*a[1]..<<.lo.. */
+	add	x12, x13, x16, lsl #3   /* a[3]..*a[2]..<<.lo.. */
+	add	x10, x10, x6, lsl #3    /* a[3]..*a[1]..<<.lo.. */
+	sub	x10, x10, #64           /* a[3]..*a[1]..<<.lo.. limbs[4] -= 64 */
+	and	x13, x12, #0xffffffffffffff /* (a[3]..*a[2]..<<.lo..).low return columns[k].split(56)[1] */
+	add	x16, x7, x17, lsr #56   /* (a[3]..*a[0]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	str	x5, [x0]                /*                      return [low(0) + high(7), *reversed(limbs)] */
+	add	x13, x13, x10, lsr #56  /* (a[3]..*a[2]..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	and	x10, x10, #0xffffffffffffff /* (a[3]..*a[1]..<<.lo..).low return columns[k].split(56)[1] */
+	and	x17, x17, #0xffffffffffffff /* (a[3]..*a[3]...lo..).low */
+	add	x8, x15, x8, lsr #56    /* (a3a0x2.lo..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x8, x10, x8             /* (a[3]..*a[1]..<<.lo..).low.. */
+	add	x10, x17, x12, lsr #56  /* (a[3]..*a[3]...lo..).low.. */
+	add	x11, x4, x11, lsr #56   /* (a3a0x2.lo..).low.. */
+	str	x16, [x0, #56]          /*                      return [low(0) + high(7), *reversed(limbs)] */
+	stp	x9, x14, [x0, #8]
+	stp	x13, x10, [x0, #40]
+	stp	x11, x8, [x0, #24]
 	ldp	x27, x28, [sp, #64]     /* restore */
 	.cfi_restore x27
 	.cfi_restore x28
@@ -624,7 +620,7 @@ SYMBOL(p448_8x56_sqr):
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #96     /* restore */
+	ldp	x19, x20, [sp], #80     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -644,7 +640,7 @@ SYMBOL(p448_8x56_sqr):
  * args    out in x0, a in x1, n in x2
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28 x30
- * stack   128 bytes
+ * stack   96 bytes
  */
 	.globl	SYMBOL(p448_8x56_square_n)
 	HIDDEN(p448_8x56_square_n)
@@ -654,202 +650,195 @@ SYMBOL(p448_8x56_square_n):
 	.cfi_startproc
 	paciasp
 	.cfi_negate_ra_state
-	stp	x19, x20, [sp, #-128]!  /* save */
-	.cfi_def_cfa_offset 128
-	.cfi_offset x19, -128
-	.cfi_offset x20, -120
+	stp	x19, x20, [sp, #-96]!   /* save */
+	.cfi_def_cfa_offset 96
+	.cfi_offset x19, -96
+	.cfi_offset x20, -88
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -112
-	.cfi_offset x22, -104
+	.cfi_offset x21, -80
+	.cfi_offset x22, -72
 	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -96
-	.cfi_offset x24, -88
+	.cfi_offset x23, -64
+	.cfi_offset x24, -56
 	stp	x25, x26, [sp, #48]     /* save */
-	.cfi_offset x25, -80
-	.cfi_offset x26, -72
+	.cfi_offset x25, -48
+	.cfi_offset x26, -40
 	stp	x27, x28, [sp, #64]     /* save */
-	.cfi_offset x27, -64
-	.cfi_offset x28, -56
+	.cfi_offset x27, -32
+	.cfi_offset x28, -24
 	str	x30, [sp, #80]          /* save */
-	.cfi_offset x30, -48
+	.cfi_offset x30, -16
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
 	ldp	x12, x13, [x1, #32]     /* x12=a[4] x13=a[5] */
 	ldp	x14, x15, [x1, #48]     /* x14=a[6] x15=a[7] */
 	str	x0, [sp, #88]           /* spill out */
 	cbz	x2, LOCAL(square_n_none)
+	mov	x16, #0x3fffffffffffffc0 /* 0x3fffffffffffffc0 */
 LOCAL(square_n_loop3):
-	add	x16, x8, x12            /* s0..                 sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
-	add	x17, x9, x13            /* s1.. */
-	add	x7, x10, x14            /* s2.. */
-	add	x6, x11, x15            /* s3.. */
-	mul	x5, x16, x16            /* s0..*s0...lo         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x4, x16, #5             /* s0..<< */
-	lsl	x3, x16, #1             /* s0..<<               columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	lsl	x1, x17, #5             /* s1..<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x16, x4, x16            /* s0..<<*s0...hi */
-	mul	x4, x17, x3             /* s1..*s0..<<.lo */
-	umulh	x0, x1, x3              /* s1..<<*s0..<<.hi */
-	lsl	x19, x7, #5             /* s2..<< */
-	umulh	x20, x19, x3            /* s2..<<*s0..<<.hi */
-	lsl	x21, x6, #5             /* s3..<< */
-	mov	x22, #0x7fffffffffffff80 /* 0x7fffffffffffff80 */
-	madd	x23, x6, x3, x22        /* s3..*s0..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	mul	x24, x17, x17           /* s1..*s1...lo         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x25, x21, x3            /* s3..<<*s0..<<.hi */
-	umulh	x1, x1, x17             /* s1..<<*s1...hi */
-	lsl	x17, x17, #1            /* s1..<<               columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x26, x19, x7            /* s2..<<*s2...hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x3, x7, x3, x24         /* s2..*s0..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x19, x19, x17           /* s2..<<*s1..<<.hi     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x23, x7, x17, x23       /* s3..*s0..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x24, x21, x17           /* s3..<<*s1..<<.hi     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x1, x20, x1             /* s2..<<*s0..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	mov	x20, #0x3fffffffffffffc0 /* 0x3fffffffffffffc0 */
-	madd	x17, x6, x17, x20       /* s3..*s1..<<.lo.. */
-	lsl	x27, x7, #1             /* s2..<<               columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	add	x19, x25, x19           /* s3..<<*s0..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x24, x24, x26           /* s3..<<*s1..<<.hi.. */
-	umulh	x25, x21, x27           /* s3..<<*s2..<<.hi     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x26, x6, x27, x20       /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x17, x7, x7, x17        /* s3..*s1..<<.lo.. */
-	umulh	x7, x21, x6             /* s3..<<*s3...hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x6, x6, x6, x20         /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
-	mul	x21, x8, x8             /* s0s0.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x17, x8, x12            /* s0..                 sums = [[x + y for x, y in zip(a[:4], a[4:])] for a in operands] */
+	add	x7, x9, x13             /* s1.. */
+	add	x6, x10, x14            /* s2.. */
+	add	x5, x11, x15            /* s3.. */
+	mul	x4, x17, x17            /* s0..*s0...lo         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	lsl	x3, x17, #5             /* s0..<< */
+	lsl	x1, x17, #1             /* s0..<<               columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	lsl	x0, x7, #5              /* s1..<<               return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x17, x3, x17            /* s0..<<*s0...hi */
+	mul	x3, x7, x1              /* s1..*s0..<<.lo */
+	umulh	x19, x0, x1             /* s1..<<*s0..<<.hi */
+	lsl	x20, x6, #5             /* s2..<< */
+	umulh	x21, x20, x1            /* s2..<<*s0..<<.hi */
+	lsl	x22, x5, #5             /* s3..<< */
+	mov	x23, #0x7fffffffffffff80 /* 0x7fffffffffffff80 */
+	madd	x24, x5, x1, x23        /* s3..*s0..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	mul	x25, x7, x7             /* s1..*s1...lo         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x26, x22, x1            /* s3..<<*s0..<<.hi */
+	umulh	x0, x0, x7              /* s1..<<*s1...hi */
+	lsl	x7, x7, #1              /* s1..<<               columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	umulh	x27, x20, x6            /* s2..<<*s2...hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x1, x6, x1, x25         /* s2..*s0..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x20, x20, x7            /* s2..<<*s1..<<.hi     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x24, x6, x7, x24        /* s3..*s0..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x25, x22, x7            /* s3..<<*s1..<<.hi     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x0, x21, x0             /* s2..<<*s0..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
+	madd	x7, x5, x7, x16         /* s3..*s1..<<.lo.. */
+	lsl	x21, x6, #1             /* s2..<<               columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	add	x20, x26, x20           /* s3..<<*s0..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x25, x25, x27           /* s3..<<*s1..<<.hi.. */
+	umulh	x26, x22, x21           /* s3..<<*s2..<<.hi     return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x21, x5, x21, x16       /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	madd	x7, x6, x6, x7          /* s3..*s1..<<.lo.. */
+	umulh	x6, x22, x5             /* s3..<<*s3...hi       return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x5, x5, x5, x16         /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
+	mul	x22, x8, x8             /* s0s0.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	lsl	x27, x8, #5             /* s0<< */
 	umulh	x27, x27, x8            /* s0<<*s0.hi */
 	lsl	x8, x8, #1              /* s0x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	mul	x28, x9, x8             /* s1s0x2.lo            return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	lsl	x30, x9, #5             /* s1<< */
-	str	x2, [sp, #96]           /* spill n */
-	umulh	x2, x30, x8             /* s1<<*s0x2.hi */
-	umulh	x30, x30, x9            /* s1<<*s1.hi */
-	lsl	x22, x10, #5            /* s2<< */
-	str	x15, [sp, #104]         /* spill s7 */
-	umulh	x15, x22, x8            /* s2<<*s0x2.hi */
-	add	x15, x15, x30           /* s2<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x30, x11, #5            /* s3<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	str	x14, [sp, #112]         /* spill s6 */
-	umulh	x14, x30, x8            /* s3<<*s0x2.hi */
-	madd	x20, x11, x8, x20       /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	sub	x5, x5, x21             /* s0..*s0...lo..       return Halves(self.x - other.x, self.high - other.high) */
-	str	x13, [sp, #120]         /* spill s5 */
-	mul	x13, x9, x9             /* s1s1.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x8, x10, x8, x13        /* s2s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	sub	x4, x4, x22             /* s0..*s0...lo..       return Halves(self.x - other.x, self.high - other.high) */
+	sub	x17, x17, x27           /* s0..<<*s0...hi.. */
+	add	x22, x7, x22            /* s3..*s1..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	add	x7, x7, x4              /* s3..*s1..<<.lo.. */
+	mul	x4, x9, x8              /* s1s0x2.lo            return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x3, x3, x4              /* s1..*s0..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
+	add	x27, x25, x27           /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x17, x25, x17           /* s3..<<*s1..<<.hi.. */
+	lsl	x25, x9, #5             /* s1<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x4, x21, x4             /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	add	x3, x21, x3             /* s3..*s2..<<.lo.. */
+	umulh	x21, x25, x8            /* s1<<*s0x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x25, x25, x9            /* s1<<*s1.hi */
+	sub	x19, x19, x21           /* s1..<<*s0..<<.hi..   return Halves(self.x - other.x, self.high - other.high) */
+	add	x21, x26, x21           /* s3..<<*s2..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x19, x26, x19           /* s3..<<*s2..<<.hi.. */
+	lsl	x26, x10, #5            /* s2<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x28, x26, x8            /* s2<<*s0x2.hi */
+	add	x25, x28, x25           /* s2<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
+	sub	x0, x0, x25             /* s2..<<*s0..<<.hi..   return Halves(self.x - other.x, self.high - other.high) */
+	add	x25, x6, x25            /* s3..<<*s3...hi..     return Halves(self.x + other.x, self.high + other.high) */
+	add	x6, x6, x0              /* s3..<<*s3...hi.. */
+	lsl	x0, x11, #5             /* s3<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x28, x0, x8             /* s3<<*s0x2.hi */
+	madd	x30, x11, x8, x16       /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	mul	x16, x9, x9             /* s1s1.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x8, x10, x8, x16        /* s2s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
 	lsl	x9, x9, #1              /* s1x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	madd	x13, x10, x9, x20       /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	sub	x16, x16, x27           /* s0..<<*s0...hi..     return Halves(self.x - other.x, self.high - other.high) */
-	sub	x4, x4, x28             /* s1..*s0..<<.lo.. */
-	sub	x0, x0, x2              /* s1..<<*s0..<<.hi.. */
-	sub	x3, x3, x8              /* s2..*s0..<<.lo.. */
-	sub	x1, x1, x15             /* s2..<<*s0..<<.hi.. */
-	umulh	x20, x22, x9            /* s2<<*s1x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x14, x14, x20           /* s3<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x20, x22, x10           /* s2<<*s2.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	sub	x22, x23, x13           /* s3..*s0..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
-	sub	x19, x19, x14           /* s3..<<*s0..<<.hi.. */
-	add	x21, x17, x21           /* s3..*s1..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x23, x30, x9            /* s3<<*s1x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x20, x23, x20           /* s3<<*s1x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	add	x23, x24, x27           /* s3..<<*s1..<<.hi.. */
+	madd	x16, x10, x9, x30       /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	sub	x1, x1, x8              /* s2..*s0..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
+	sub	x24, x24, x16           /* s3..*s0..<<.lo.. */
+	add	x8, x5, x8              /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
+	add	x5, x5, x1              /* s3..*s3...lo.. */
+	msub	x8, x11, x11, x8        /* s3..*s3...lo..       return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x1, x26, x9             /* s2<<*s1x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x1, x28, x1             /* s3<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x26, x26, x10           /* s2<<*s2.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x20, x20, x1            /* s3..<<*s0..<<.hi..   return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x28, x0, x9             /* s3<<*s1x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x26, x28, x26           /* s3<<*s1x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
+	sub	x26, x27, x26           /* s3..<<*s1..<<.hi..   return Halves(self.x - other.x, self.high - other.high) */
 	mul	x27, x10, x10           /* s2s2.lo              return Halves(x * y, ((x << 5) * y).split(64)[1]) */
 	madd	x9, x11, x9, x27        /* s3s1x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	sub	x9, x21, x9             /* s3..*s1..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
-	sub	x20, x23, x20           /* s3..<<*s1..<<.hi.. */
+	sub	x9, x22, x9             /* s3..*s1..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
 	lsl	x10, x10, #1            /* s2x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	add	x21, x26, x28           /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	add	x2, x25, x2             /* s3..<<*s2..<<.hi.. */
-	msub	x21, x11, x10, x21      /* s3..*s2..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
-	umulh	x10, x30, x10           /* s3<<*s2x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	sub	x10, x2, x10            /* s3..<<*s2..<<.hi..   return Halves(self.x - other.x, self.high - other.high) */
-	umulh	x2, x30, x11            /* s3<<*s3.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x17, x17, x5            /* s3..*s1..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	add	x16, x24, x16           /* s3..<<*s1..<<.hi.. */
-	add	x5, x26, x4             /* s3..*s2..<<.lo.. */
-	add	x4, x25, x0             /* s3..<<*s2..<<.hi.. */
-	add	x8, x6, x8              /* s3..*s3...lo.. */
-	msub	x8, x11, x11, x8        /* s3..*s3...lo..       return Halves(self.x - other.x, self.high - other.high) */
-	add	x11, x7, x15            /* s3..<<*s3...hi..     return Halves(self.x + other.x, self.high + other.high) */
-	add	x15, x6, x3             /* s3..*s3...lo.. */
-	add	x7, x7, x1              /* s3..<<*s3...hi.. */
-	ldr	x1, [sp, #120]          /* s5 */
-	lsl	x6, x12, #5             /* s4<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	umulh	x22, x0, x11            /* s3<<*s3.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	msub	x11, x11, x10, x4       /* s3..*s2..<<.lo..     return Halves(self.x - other.x, self.high - other.high) */
+	umulh	x10, x0, x10            /* s3<<*s2x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	lsl	x4, x12, #5             /* s4<< */
 	madd	x9, x12, x12, x9        /* s3..*s1..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x3, x12, #1             /* s4x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	lsl	x0, x1, #5              /* s5<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	sub	x11, x11, x2            /* s3..<<*s3...hi..     return Halves(self.x - other.x, self.high - other.high) */
-	umulh	x12, x6, x12            /* s4<<*s4.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	umulh	x6, x0, x3              /* s5<<*s4x2.hi */
-	madd	x2, x1, x3, x21         /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	ldr	x21, [sp, #112]         /* s6 */
-	lsl	x23, x21, #5            /* s6<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x12, x20, x12           /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	ldr	x20, [sp, #104]         /* s7 */
-	add	x10, x10, x6            /* s3..<<*s2..<<.hi.. */
-	umulh	x6, x23, x3             /* s6<<*s4x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x8, x21, x3, x8         /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x24, x20, #5            /* s7<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x11, x11, x6            /* s3..<<*s3...hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x6, x24, x3             /* s7<<*s4x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x13, x20, x3, x13       /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x3, x0, x1              /* s5<<*s5.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x8, x1, x1, x8          /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x1, x1, #1              /* s5x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x0, x23, x21            /* s6<<*s6.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x14, x14, x6            /* s3<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	add	x11, x11, x3            /* s3..<<*s3...hi.. */
-	umulh	x6, x23, x1             /* s6<<*s5x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x13, x21, x1, x13       /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x3, x24, x1             /* s7<<*s5x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x17, x20, x1, x17       /* s3..*s1..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x1, x21, #1             /* s6x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
-	umulh	x23, x24, x20           /* s7<<*s7.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	add	x14, x14, x6            /* s3<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	madd	x17, x21, x21, x17      /* s3..*s1..<<.lo.. */
-	umulh	x6, x24, x1             /* s7<<*s6x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
-	madd	x5, x20, x1, x5         /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
-	add	x16, x16, x3            /* s3..<<*s1..<<.hi.. */
-	madd	x15, x20, x20, x15      /* s3..*s3...lo.. */
-	add	x7, x7, x23             /* s3..<<*s3...hi.. */
-	add	x3, x14, x19            /* s3<<*s0x2.hi..       high = [high[7], *high[:3], high[3] + high[7], *high[4:7]] */
-	add	x16, x16, x0            /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	sub	x9, x9, x12, lsl #59    /* s3..*s1..<<.lo..     limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	sub	x2, x2, x10, lsl #59    /* s3..*s2..<<.lo.. */
-	sub	x8, x8, x11, lsl #59    /* s3..*s3...lo.. */
-	sub	x13, x13, x14, lsl #59  /* s3s0x2.lo.. */
-	add	x9, x9, x19, lsl #3     /* s3..*s1..<<.lo.. */
-	add	x2, x2, x12, lsl #3     /* s3..*s2..<<.lo.. */
+	umulh	x4, x4, x12             /* s4<<*s4.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	lsl	x12, x12, #1            /* s4x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	lsl	x0, x13, #5             /* s5<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	sub	x10, x21, x10           /* s3..<<*s2..<<.hi..   return Halves(self.x - other.x, self.high - other.high) */
+	sub	x21, x25, x22           /* s3..<<*s3...hi.. */
+	umulh	x22, x0, x12            /* s5<<*s4x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x11, x13, x12, x11      /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	add	x4, x26, x4             /* s3..<<*s1..<<.hi.. */
+	lsl	x25, x14, #5            /* s6<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x8, x14, x12, x8        /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x26, x15, #5            /* s7<<                 return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x10, x10, x22           /* s3..<<*s2..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x22, x25, x12           /* s6<<*s4x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x21, x21, x22           /* s3..<<*s3...hi..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x22, x26, x12           /* s7<<*s4x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x12, x15, x12, x16      /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x16, x0, x13            /* s5<<*s5.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x8, x13, x13, x8        /* s3..*s3...lo..       return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x13, x13, #1            /* s5x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	umulh	x0, x25, x14            /* s6<<*s6.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x1, x1, x22             /* s3<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
+	add	x16, x21, x16           /* s3..<<*s3...hi.. */
+	umulh	x21, x25, x13           /* s6<<*s5x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x12, x14, x13, x12      /* s3s0x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x22, x26, x13           /* s7<<*s5x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x13, x15, x13, x7       /* s3..*s1..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x7, x14, #1             /* s6x2                 columns[i + j] += times(a[j], a[i] if i == j else 2 * a[i]) */
+	umulh	x25, x26, x15           /* s7<<*s7.hi           return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	add	x1, x1, x21             /* s3<<*s0x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
+	madd	x13, x14, x14, x13      /* s3..*s1..<<.lo.. */
+	umulh	x14, x26, x7            /* s7<<*s6x2.hi         return Halves(x * y, ((x << 5) * y).split(64)[1]) */
+	madd	x7, x15, x7, x3         /* s3..*s2..<<.lo..     return Halves(self.x + other.x, self.high + other.high) */
+	add	x17, x17, x22           /* s3..<<*s1..<<.hi.. */
+	madd	x15, x15, x15, x5       /* s3..*s3...lo.. */
+	add	x6, x6, x25             /* s3..<<*s3...hi.. */
+	add	x5, x1, x20             /* s3<<*s0x2.hi..       high = [high[7], *high[:3], high[3] + high[7], *high[4:7]] */
+	add	x17, x17, x0            /* s3..<<*s1..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
+	sub	x9, x9, x4, lsl #59     /* s3..*s1..<<.lo..     limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	sub	x11, x11, x10, lsl #59  /* s3..*s2..<<.lo.. */
+	sub	x8, x8, x16, lsl #59    /* s3..*s3...lo.. */
+	sub	x12, x12, x1, lsl #59   /* s3s0x2.lo.. */
+	sub	x3, x24, x20, lsl #59   /* s3..*s0..<<.lo.. */
+	add	x9, x9, x20, lsl #3     /* s3..*s1..<<.lo.. */
+	add	x4, x11, x4, lsl #3     /* s3..*s2..<<.lo.. */
 	add	x8, x8, x10, lsl #3     /* s3..*s3...lo.. */
-	sub	x10, x17, x16, lsl #59  /* s3..*s1..<<.lo.. */
-	add	x12, x4, x6             /* s3..<<*s2..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
-	add	x11, x13, x11, lsl #3   /* s3s0x2.lo..          limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	sub	x13, x15, x7, lsl #59   /* s3..*s3...lo.. */
-	sub	x14, x22, x19, lsl #59  /* s3..*s0..<<.lo.. */
-	add	x10, x10, x3, lsl #3    /* s3..*s1..<<.lo.. */
-	sub	x15, x5, x12, lsl #59   /* s3..*s2..<<.lo.. */
-	and	x17, x11, #0xffffffffffffff /* (s3s0x2.lo..).low    return columns[k].split(56)[1] */
-	add	x12, x13, x12, lsl #3   /* s3..*s3...lo..       limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	add	x13, x14, x7, lsl #3    /* s3..*s0..<<.lo.. */
+	sub	x10, x13, x17, lsl #59  /* s3..*s1..<<.lo.. */
+	add	x11, x19, x14           /* s3..<<*s2..<<.hi..   return Halves(self.x + other.x, self.high + other.high) */
+	add	x12, x12, x16, lsl #3   /* s3s0x2.lo..          limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	sub	x13, x15, x6, lsl #59   /* s3..*s3...lo.. */
+	add	x14, x3, x6, lsl #3     /* s3..*s0..<<.lo.. */
+	add	x10, x10, x5, lsl #3    /* s3..*s1..<<.lo.. */
+	sub	x15, x7, x11, lsl #59   /* s3..*s2..<<.lo.. */
+	lsr	x16, x14, #56           /* (s3..*s0..<<.lo..).high return columns[k].split(56)[0] */
+	and	x14, x14, #0xffffffffffffff /* (s3..*s0..<<.lo..).low */
+	add	x11, x13, x11, lsl #3   /* s3..*s3...lo..       limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
 	sub	x10, x10, #64           /* s3..*s1..<<.lo..     limbs[4] -= 64 */
-	add	x16, x15, x16, lsl #3   /* s3..*s2..<<.lo..     limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
-	lsr	x7, x13, #56            /* (s3..*s0..<<.lo..).high return columns[k].split(56)[0] */
-	and	x13, x13, #0xffffffffffffff /* (s3..*s0..<<.lo..).low */
-	and	x14, x12, #0xffffffffffffff /* (s3..*s3...lo..).low return columns[k].split(56)[1] */
-	add	x15, x13, x12, lsr #56  /* (s3..*s0..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	add	x14, x14, x16, lsr #56  /* (s3..*s3...lo..).low.. */
-	and	x12, x16, #0xffffffffffffff /* (s3..*s2..<<.lo..).low return columns[k].split(56)[1] */
-	add	x16, x7, x11, lsr #56   /* (s3s0x2.lo..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	add	x13, x12, x10, lsr #56  /* (s3..*s2..<<.lo..).low.. */
-	and	x10, x10, #0xffffffffffffff /* (s3..*s1..<<.lo..).low return columns[k].split(56)[1] */
-	add	x11, x17, x8, lsr #56   /* (s3s0x2.lo..).low..  limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x13, x16, x12, lsr #56  /* (s3s0x2.lo..).high.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	and	x7, x12, #0xffffffffffffff /* (s3s0x2.lo..).low    return columns[k].split(56)[1] */
+	add	x12, x15, x17, lsl #3   /* s3..*s2..<<.lo..     limbs = [column.x - (column.high << 59) + (h << 3) for column, h in zip(columns, high)] */
+	add	x15, x14, x11, lsr #56  /* (s3..*s0..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	and	x11, x11, #0xffffffffffffff /* (s3..*s3...lo..).low return columns[k].split(56)[1] */
+	and	x17, x10, #0xffffffffffffff /* (s3..*s1..<<.lo..).low */
+	add	x14, x11, x12, lsr #56  /* (s3..*s3...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	and	x6, x12, #0xffffffffffffff /* (s3..*s2..<<.lo..).low return columns[k].split(56)[1] */
+	add	x12, x17, x13           /* (s3..*s1..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x11, x7, x8, lsr #56    /* (s3s0x2.lo..).low.. */
+	add	x13, x6, x10, lsr #56   /* (s3..*s2..<<.lo..).low.. */
 	and	x8, x8, #0xffffffffffffff /* (s3..*s3...lo..).low return columns[k].split(56)[1] */
-	add	x12, x10, x16           /* (s3..*s1..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	add	x10, x8, x2, lsr #56    /* (s3..*s3...lo..).low.. */
-	and	x8, x2, #0xffffffffffffff /* (s3..*s2..<<.lo..).low return columns[k].split(56)[1] */
-	ldr	x2, [sp, #96]           /* n */
-	and	x16, x9, #0xffffffffffffff /* (s3..*s1..<<.lo..).low */
-	add	x9, x8, x9, lsr #56     /* (s3..*s2..<<.lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
-	add	x8, x16, x7             /* (s3..*s1..<<.lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
+	and	x17, x4, #0xffffffffffffff /* (s3..*s2..<<.lo..).low */
+	and	x7, x9, #0xffffffffffffff /* (s3..*s1..<<.lo..).low */
+	add	x10, x8, x4, lsr #56    /* (s3..*s3...lo..).low.. limbs = [low(k) + (high(3) + high(7) if k == 4 else high(k - 1)) for k in (7, 6, 5, 4, 3, 2, 1)] */
+	add	x9, x17, x9, lsr #56    /* (s3..*s2..<<.lo..).low.. */
+	add	x8, x7, x16             /* (s3..*s1..<<.lo..).low.. return [low(0) + high(7), *reversed(limbs)] */
+	mov	x16, #0x3fffffffffffffc0 /* 0x3fffffffffffffc0 */
 	sub	x2, x2, #1              /* n */
 	cbnz	x2, LOCAL(square_n_loop3)
 	b	LOCAL(square_n_join2)
@@ -892,7 +881,7 @@ LOCAL(square_n_join2):
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #128    /* restore */
+	ldp	x19, x20, [sp], #96     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -2126,7 +2115,7 @@ SYMBOL(p448_8x56_absolute):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20
- * stack   416 bytes, with what it calls
+ * stack   432 bytes, with what it calls
  */
 	.globl	SYMBOL(p448_8x56_invert)
 	HIDDEN(p448_8x56_invert)
@@ -2273,7 +2262,7 @@ SYMBOL(p448_8x56_invert):
  * args    out in x0, u in x1, v in x2
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20 x21 x22
- * stack   560 bytes, with what it calls
+ * stack   576 bytes, with what it calls
  */
 	.globl	SYMBOL(p448_8x56_sqrt_ratio)
 	HIDDEN(p448_8x56_sqrt_ratio)
@@ -2473,7 +2462,7 @@ SYMBOL(p448_8x56_sqrt_ratio):
  * stack, z3 on the stack
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20 x21 x22 x23 x24 x25 x26
- * stack   592 bytes, with what it calls
+ * stack   608 bytes, with what it calls
  */
 	.globl	SYMBOL(p448_8x56_ladder_step)
 	HIDDEN(p448_8x56_ladder_step)

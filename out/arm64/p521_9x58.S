@@ -136,331 +136,331 @@ SYMBOL(p521_9x58_mul):
 	.cfi_offset x28, -40
 	str	x30, [sp, #80]          /* save */
 	.cfi_offset x30, -32
-	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x11, x12, [x2]          /* x11=b[0] x12=b[1] */
+	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x15, x16, [x2, #16]     /* x15=b[2] x16=b[3] */
-	ldp	x3, x19, [x2, #32]      /* x3=b[4] x19=b[5] */
 	ldp	x22, x23, [x2, #48]     /* x22=b[6] x23=b[7] */
-	ldr	x26, [x2, #64]          /* b[8] */
+	mul	x14, x9, x12            /* a1b1.lo              sums[k] += x * (n * y) */
+	ldp	x3, x19, [x2, #32]      /* x3=b[4] x19=b[5] */
 	lsl	x10, x8, #4             /* a[0]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	mul	x13, x9, x11            /* a1b0.lo              sums[k] += x * (n * y) */
-	mul	x14, x9, x12            /* a1b1.lo */
-	mul	x17, x9, x15            /* a1b2.lo */
-	umulh	x7, x10, x11            /* a[0]<<*b[0].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	mul	x17, x9, x23            /* a1b7.lo */
+	umulh	x4, x10, x16            /* a[0]<<*b[3].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	umulh	x6, x10, x12            /* a[0]<<*b[1].hi */
-	umulh	x5, x10, x15            /* a[0]<<*b[2].hi */
-	umulh	x4, x10, x16            /* a[0]<<*b[3].hi */
-	umulh	x20, x10, x3            /* a[0]<<*b[4].hi */
-	umulh	x21, x10, x19           /* a[0]<<*b[5].hi */
+	ldr	x26, [x2, #64]          /* b[8] */
+	mul	x27, x9, x3             /* a1b4.lo              sums[k] += x * (n * y) */
+	mul	x7, x9, x15             /* a1b2.lo */
+	umulh	x5, x10, x11            /* a[0]<<*b[0].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x2, x10, x15            /* a[0]<<*b[2].hi */
 	umulh	x24, x10, x22           /* a[0]<<*b[6].hi */
-	umulh	x25, x10, x23           /* a[0]<<*b[7].hi */
-	umulh	x10, x10, x26           /* a[0]<<*b[8].hi */
-	mul	x2, x9, x16             /* a1b3.lo              sums[k] += x * (n * y) */
-	madd	x13, x8, x12, x13       /* a0b1.lo.. */
-	madd	x14, x8, x15, x14       /* a0b2.lo.. */
-	madd	x17, x8, x16, x17       /* a0b3.lo.. */
-	madd	x2, x8, x3, x2          /* a0b4.lo.. */
-	mul	x27, x9, x3             /* a1b4.lo */
-	madd	x27, x8, x19, x27       /* a0b5.lo.. */
-	mul	x28, x9, x19            /* a1b5.lo */
-	madd	x28, x8, x22, x28       /* a0b6.lo.. */
-	mul	x30, x9, x22            /* a1b6.lo */
-	madd	x30, x8, x23, x30       /* a0b7.lo.. */
+	lsl	x20, x9, #4             /* a[1]<< */
+	madd	x7, x8, x16, x7         /* a0b3.lo..            sums[k] += x * (n * y) */
 	str	x0, [sp, #88]           /* spill out */
-	mul	x0, x9, x23             /* a1b7.lo */
-	madd	x0, x8, x26, x0         /* a0b8.lo.. */
-	lsl	x26, x26, #1            /* b8x2 */
+	madd	x13, x8, x12, x13       /* a0b1.lo.. */
+	umulh	x21, x10, x19           /* a[0]<<*b[5].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x25, x10, x23           /* a[0]<<*b[7].hi */
+	mul	x30, x9, x22            /* a1b6.lo              sums[k] += x * (n * y) */
+	madd	x30, x8, x23, x30       /* a0b7.lo.. */
+	umulh	x0, x10, x3             /* a[0]<<*b[4].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	str	x1, [sp, #96]           /* spill a */
-	mul	x1, x9, x26             /* a1b8x2.lo */
-	madd	x8, x8, x11, x1         /* a0b0.lo.. */
-	lsl	x9, x9, #4              /* a[1]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x1, x9, x11             /* a[1]<<*b[0].hi */
-	add	x6, x6, x1              /* a[0]<<*b[1].hi.. */
-	umulh	x1, x9, x12             /* a[1]<<*b[1].hi */
-	add	x5, x5, x1              /* a[0]<<*b[2].hi.. */
-	umulh	x1, x9, x15             /* a[1]<<*b[2].hi */
-	add	x4, x4, x1              /* a[0]<<*b[3].hi.. */
-	umulh	x1, x9, x16             /* a[1]<<*b[3].hi */
-	add	x1, x20, x1             /* a[0]<<*b[4].hi.. */
-	umulh	x20, x9, x3             /* a[1]<<*b[4].hi */
-	add	x20, x21, x20           /* a[0]<<*b[5].hi.. */
-	umulh	x21, x9, x19            /* a[1]<<*b[5].hi */
-	add	x21, x24, x21           /* a[0]<<*b[6].hi.. */
-	umulh	x24, x9, x22            /* a[1]<<*b[6].hi */
-	add	x24, x25, x24           /* a[0]<<*b[7].hi.. */
-	umulh	x25, x9, x23            /* a[1]<<*b[7].hi */
-	add	x10, x10, x25           /* a[0]<<*b[8].hi.. */
-	umulh	x9, x9, x26             /* a[1]<<*b8x2.hi */
-	add	x9, x7, x9              /* a[0]<<*b[0].hi.. */
-	lsl	x7, x23, #1             /* b7x2                 sums[k] += x * (n * y) */
-	ldr	x23, [sp, #96]          /* reload a */
-	ldr	x23, [x23, #16]         /* a[2] */
-	madd	x14, x23, x11, x14      /* a0b2.lo.. */
-	madd	x17, x23, x12, x17      /* a0b3.lo.. */
-	madd	x2, x23, x15, x2        /* a0b4.lo.. */
-	madd	x25, x23, x16, x27      /* a0b5.lo.. */
-	madd	x27, x23, x3, x28       /* a0b6.lo.. */
-	madd	x28, x23, x19, x30      /* a0b7.lo.. */
-	madd	x0, x23, x22, x0        /* a0b8.lo.. */
-	madd	x8, x23, x7, x8         /* a0b0.lo.. */
-	madd	x13, x23, x26, x13      /* a0b1.lo.. */
-	lsl	x23, x23, #4            /* a[2]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x30, x23, x11           /* a[2]<<*b[0].hi */
-	add	x5, x5, x30             /* a[0]<<*b[2].hi.. */
-	umulh	x30, x23, x12           /* a[2]<<*b[1].hi */
-	add	x4, x4, x30             /* a[0]<<*b[3].hi.. */
-	umulh	x30, x23, x15           /* a[2]<<*b[2].hi */
-	add	x1, x1, x30             /* a[0]<<*b[4].hi.. */
-	umulh	x30, x23, x16           /* a[2]<<*b[3].hi */
-	add	x20, x20, x30           /* a[0]<<*b[5].hi.. */
-	umulh	x30, x23, x3            /* a[2]<<*b[4].hi */
-	add	x21, x21, x30           /* a[0]<<*b[6].hi.. */
-	umulh	x30, x23, x19           /* a[2]<<*b[5].hi */
-	add	x24, x24, x30           /* a[0]<<*b[7].hi.. */
-	umulh	x30, x23, x22           /* a[2]<<*b[6].hi */
-	add	x10, x10, x30           /* a[0]<<*b[8].hi.. */
-	lsl	x22, x22, #1            /* b6x2                 sums[k] += x * (n * y) */
-	umulh	x30, x23, x7            /* a[2]<<*b7x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x9, x9, x30             /* a[0]<<*b[0].hi.. */
-	umulh	x23, x23, x26           /* a[2]<<*b8x2.hi */
-	add	x6, x6, x23             /* a[0]<<*b[1].hi.. */
-	ldr	x23, [sp, #96]          /* reload a */
-	ldr	x23, [x23, #24]         /* a[3] */
-	madd	x17, x23, x11, x17      /* a0b3.lo..            sums[k] += x * (n * y) */
-	madd	x2, x23, x12, x2        /* a0b4.lo.. */
-	madd	x25, x23, x15, x25      /* a0b5.lo.. */
-	madd	x27, x23, x16, x27      /* a0b6.lo.. */
-	madd	x28, x23, x3, x28       /* a0b7.lo.. */
-	madd	x0, x23, x19, x0        /* a0b8.lo.. */
-	madd	x8, x23, x22, x8        /* a0b0.lo.. */
-	madd	x13, x23, x7, x13       /* a0b1.lo.. */
-	madd	x14, x23, x26, x14      /* a0b2.lo.. */
-	lsl	x23, x23, #4            /* a[3]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x30, x23, x11           /* a[3]<<*b[0].hi */
-	add	x4, x4, x30             /* a[0]<<*b[3].hi.. */
-	umulh	x30, x23, x12           /* a[3]<<*b[1].hi */
-	add	x1, x1, x30             /* a[0]<<*b[4].hi.. */
-	umulh	x30, x23, x15           /* a[3]<<*b[2].hi */
-	add	x20, x20, x30           /* a[0]<<*b[5].hi.. */
-	umulh	x30, x23, x16           /* a[3]<<*b[3].hi */
-	add	x21, x21, x30           /* a[0]<<*b[6].hi.. */
-	umulh	x30, x23, x3            /* a[3]<<*b[4].hi */
-	add	x24, x24, x30           /* a[0]<<*b[7].hi.. */
-	umulh	x30, x23, x19           /* a[3]<<*b[5].hi */
-	add	x10, x10, x30           /* a[0]<<*b[8].hi.. */
-	lsl	x19, x19, #1            /* b5x2                 sums[k] += x * (n * y) */
-	umulh	x30, x23, x22           /* a[3]<<*b6x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x9, x9, x30             /* a[0]<<*b[0].hi.. */
-	umulh	x30, x23, x7            /* a[3]<<*b7x2.hi */
-	add	x6, x6, x30             /* a[0]<<*b[1].hi.. */
-	umulh	x23, x23, x26           /* a[3]<<*b8x2.hi */
-	add	x5, x5, x23             /* a[0]<<*b[2].hi.. */
-	ldr	x23, [sp, #96]          /* reload a */
-	ldr	x23, [x23, #32]         /* a[4] */
-	madd	x2, x23, x11, x2        /* a0b4.lo..            sums[k] += x * (n * y) */
-	madd	x25, x23, x12, x25      /* a0b5.lo.. */
-	madd	x27, x23, x15, x27      /* a0b6.lo.. */
-	madd	x28, x23, x16, x28      /* a0b7.lo.. */
-	madd	x0, x23, x3, x0         /* a0b8.lo.. */
-	madd	x8, x23, x19, x8        /* a0b0.lo.. */
-	madd	x13, x23, x22, x13      /* a0b1.lo.. */
-	madd	x14, x23, x7, x14       /* a0b2.lo.. */
-	madd	x17, x23, x26, x17      /* a0b3.lo.. */
-	lsl	x23, x23, #4            /* a[4]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x30, x23, x11           /* a[4]<<*b[0].hi */
-	add	x1, x1, x30             /* a[0]<<*b[4].hi.. */
-	umulh	x30, x23, x12           /* a[4]<<*b[1].hi */
-	add	x20, x20, x30           /* a[0]<<*b[5].hi.. */
-	umulh	x30, x23, x15           /* a[4]<<*b[2].hi */
-	add	x21, x21, x30           /* a[0]<<*b[6].hi.. */
-	umulh	x30, x23, x16           /* a[4]<<*b[3].hi */
-	add	x24, x24, x30           /* a[0]<<*b[7].hi.. */
-	umulh	x30, x23, x3            /* a[4]<<*b[4].hi */
-	add	x10, x10, x30           /* a[0]<<*b[8].hi.. */
+	mul	x28, x9, x19            /* a1b5.lo              sums[k] += x * (n * y) */
+	madd	x28, x8, x22, x28       /* a0b6.lo.. */
+	lsl	x1, x26, #1             /* b8x2 */
+	madd	x17, x8, x26, x17       /* a0b8.lo.. */
+	madd	x14, x8, x15, x14       /* a0b2.lo.. */
+	umulh	x10, x10, x26           /* a[0]<<*b[8].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	mul	x26, x9, x16            /* a1b3.lo              sums[k] += x * (n * y) */
+	madd	x26, x8, x3, x26        /* a0b4.lo.. */
+	mul	x9, x9, x1              /* a1b8x2.lo */
+	madd	x9, x8, x11, x9         /* a0b0.lo.. */
+	madd	x27, x8, x19, x27       /* a0b5.lo.. */
+	umulh	x8, x20, x12            /* a[1]<<*b[1].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x8, x2, x8              /* a[0]<<*b[2].hi.. */
+	umulh	x2, x20, x11            /* a[1]<<*b[0].hi */
+	add	x6, x6, x2              /* a[0]<<*b[1].hi.. */
+	umulh	x2, x20, x19            /* a[1]<<*b[5].hi */
+	add	x2, x24, x2             /* a[0]<<*b[6].hi.. */
+	umulh	x24, x20, x15           /* a[1]<<*b[2].hi */
+	add	x4, x4, x24             /* a[0]<<*b[3].hi.. */
+	umulh	x24, x20, x16           /* a[1]<<*b[3].hi */
+	add	x0, x0, x24             /* a[0]<<*b[4].hi.. */
+	umulh	x24, x20, x3            /* a[1]<<*b[4].hi */
+	add	x21, x21, x24           /* a[0]<<*b[5].hi.. */
+	umulh	x24, x20, x23           /* a[1]<<*b[7].hi */
+	add	x10, x10, x24           /* a[0]<<*b[8].hi.. */
+	umulh	x24, x20, x1            /* a[1]<<*b8x2.hi */
+	umulh	x20, x20, x22           /* a[1]<<*b[6].hi */
+	add	x20, x25, x20           /* a[0]<<*b[7].hi.. */
+	ldr	x25, [sp, #96]          /* reload a */
+	ldr	x25, [x25, #16]         /* a[2] */
+	madd	x14, x25, x11, x14      /* a0b2.lo..            sums[k] += x * (n * y) */
+	lsl	x23, x23, #1            /* b7x2 */
+	madd	x17, x25, x22, x17      /* a0b8.lo.. */
+	add	x5, x5, x24             /* a[0]<<*b[0].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x24, x25, x19, x30      /* a0b7.lo..            sums[k] += x * (n * y) */
+	madd	x7, x25, x12, x7        /* a0b3.lo.. */
+	lsl	x30, x25, #4            /* a[2]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x26, x25, x15, x26      /* a0b4.lo..            sums[k] += x * (n * y) */
+	madd	x9, x25, x23, x9        /* a0b0.lo.. */
+	madd	x13, x25, x1, x13       /* a0b1.lo.. */
+	madd	x28, x25, x3, x28       /* a0b6.lo.. */
+	madd	x25, x25, x16, x27      /* a0b5.lo.. */
+	umulh	x27, x30, x12           /* a[2]<<*b[1].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x4, x4, x27             /* a[0]<<*b[3].hi.. */
+	umulh	x27, x30, x11           /* a[2]<<*b[0].hi */
+	add	x8, x8, x27             /* a[0]<<*b[2].hi.. */
+	umulh	x27, x30, x16           /* a[2]<<*b[3].hi */
+	add	x21, x21, x27           /* a[0]<<*b[5].hi.. */
+	umulh	x27, x30, x3            /* a[2]<<*b[4].hi */
+	add	x2, x2, x27             /* a[0]<<*b[6].hi.. */
+	umulh	x27, x30, x15           /* a[2]<<*b[2].hi */
+	add	x0, x0, x27             /* a[0]<<*b[4].hi.. */
+	umulh	x27, x30, x22           /* a[2]<<*b[6].hi */
+	add	x10, x10, x27           /* a[0]<<*b[8].hi.. */
+	umulh	x27, x30, x23           /* a[2]<<*b7x2.hi */
+	add	x5, x5, x27             /* a[0]<<*b[0].hi.. */
+	umulh	x27, x30, x19           /* a[2]<<*b[5].hi */
+	add	x20, x20, x27           /* a[0]<<*b[7].hi.. */
+	ldr	x27, [sp, #96]          /* reload a */
+	umulh	x30, x30, x1            /* a[2]<<*b8x2.hi */
+	ldr	x27, [x27, #24]         /* a[3] */
+	madd	x26, x27, x12, x26      /* a0b4.lo..            sums[k] += x * (n * y) */
+	madd	x14, x27, x1, x14       /* a0b2.lo.. */
+	lsl	x22, x22, #1            /* b6x2 */
+	madd	x25, x27, x15, x25      /* a0b5.lo.. */
+	madd	x28, x27, x16, x28      /* a0b6.lo.. */
+	add	x6, x6, x30             /* a[0]<<*b[1].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x17, x27, x19, x17      /* a0b8.lo..            sums[k] += x * (n * y) */
+	madd	x7, x27, x11, x7        /* a0b3.lo.. */
+	lsl	x30, x27, #4            /* a[3]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x24, x27, x3, x24       /* a0b7.lo..            sums[k] += x * (n * y) */
+	madd	x9, x27, x22, x9        /* a0b0.lo.. */
+	madd	x13, x27, x23, x13      /* a0b1.lo.. */
+	umulh	x27, x30, x11           /* a[3]<<*b[0].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x4, x4, x27             /* a[0]<<*b[3].hi.. */
+	umulh	x27, x30, x16           /* a[3]<<*b[3].hi */
+	add	x2, x2, x27             /* a[0]<<*b[6].hi.. */
+	umulh	x27, x30, x12           /* a[3]<<*b[1].hi */
+	add	x0, x0, x27             /* a[0]<<*b[4].hi.. */
+	umulh	x27, x30, x23           /* a[3]<<*b7x2.hi */
+	add	x6, x6, x27             /* a[0]<<*b[1].hi.. */
+	umulh	x27, x30, x1            /* a[3]<<*b8x2.hi */
+	add	x8, x8, x27             /* a[0]<<*b[2].hi.. */
+	umulh	x27, x30, x19           /* a[3]<<*b[5].hi */
+	add	x10, x10, x27           /* a[0]<<*b[8].hi.. */
+	umulh	x27, x30, x3            /* a[3]<<*b[4].hi */
+	add	x20, x20, x27           /* a[0]<<*b[7].hi.. */
+	umulh	x27, x30, x15           /* a[3]<<*b[2].hi */
+	add	x21, x21, x27           /* a[0]<<*b[5].hi.. */
+	ldr	x27, [sp, #96]          /* reload a */
+	umulh	x30, x30, x22           /* a[3]<<*b6x2.hi */
+	ldr	x27, [x27, #32]         /* a[4] */
+	madd	x13, x27, x22, x13      /* a0b1.lo..            sums[k] += x * (n * y) */
+	madd	x17, x27, x3, x17       /* a0b8.lo.. */
+	add	x5, x5, x30             /* a[0]<<*b[0].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x14, x27, x23, x14      /* a0b2.lo..            sums[k] += x * (n * y) */
+	lsl	x19, x19, #1            /* b5x2 */
+	lsl	x30, x27, #4            /* a[4]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x9, x27, x19, x9        /* a0b0.lo..            sums[k] += x * (n * y) */
+	madd	x25, x27, x12, x25      /* a0b5.lo.. */
+	madd	x28, x27, x15, x28      /* a0b6.lo.. */
+	madd	x26, x27, x11, x26      /* a0b4.lo.. */
+	madd	x7, x27, x1, x7         /* a0b3.lo.. */
+	madd	x24, x27, x16, x24      /* a0b7.lo.. */
+	umulh	x27, x30, x16           /* a[4]<<*b[3].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x20, x20, x27           /* a[0]<<*b[7].hi.. */
+	umulh	x27, x30, x12           /* a[4]<<*b[1].hi */
+	add	x21, x21, x27           /* a[0]<<*b[5].hi.. */
+	umulh	x27, x30, x3            /* a[4]<<*b[4].hi */
+	add	x10, x10, x27           /* a[0]<<*b[8].hi.. */
+	umulh	x27, x30, x15           /* a[4]<<*b[2].hi */
+	add	x2, x2, x27             /* a[0]<<*b[6].hi.. */
+	umulh	x27, x30, x19           /* a[4]<<*b5x2.hi */
+	add	x5, x5, x27             /* a[0]<<*b[0].hi.. */
+	umulh	x27, x30, x1            /* a[4]<<*b8x2.hi */
+	add	x4, x4, x27             /* a[0]<<*b[3].hi.. */
+	umulh	x27, x30, x11           /* a[4]<<*b[0].hi */
+	add	x0, x0, x27             /* a[0]<<*b[4].hi.. */
+	umulh	x27, x30, x22           /* a[4]<<*b6x2.hi */
 	lsl	x3, x3, #1              /* b4x2                 sums[k] += x * (n * y) */
-	umulh	x30, x23, x19           /* a[4]<<*b5x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x9, x9, x30             /* a[0]<<*b[0].hi.. */
-	umulh	x30, x23, x22           /* a[4]<<*b6x2.hi */
-	add	x6, x6, x30             /* a[0]<<*b[1].hi.. */
-	umulh	x30, x23, x7            /* a[4]<<*b7x2.hi */
-	add	x5, x5, x30             /* a[0]<<*b[2].hi.. */
-	umulh	x23, x23, x26           /* a[4]<<*b8x2.hi */
-	add	x4, x4, x23             /* a[0]<<*b[3].hi.. */
-	ldr	x23, [sp, #96]          /* reload a */
-	ldr	x23, [x23, #40]         /* a[5] */
-	madd	x25, x23, x11, x25      /* a0b5.lo..            sums[k] += x * (n * y) */
-	madd	x27, x23, x12, x27      /* a0b6.lo.. */
-	madd	x28, x23, x15, x28      /* a0b7.lo.. */
-	madd	x0, x23, x16, x0        /* a0b8.lo.. */
-	madd	x8, x23, x3, x8         /* a0b0.lo.. */
-	madd	x13, x23, x19, x13      /* a0b1.lo.. */
-	madd	x14, x23, x22, x14      /* a0b2.lo.. */
-	madd	x17, x23, x7, x17       /* a0b3.lo.. */
-	madd	x2, x23, x26, x2        /* a0b4.lo.. */
-	lsl	x23, x23, #4            /* a[5]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x30, x23, x11           /* a[5]<<*b[0].hi */
-	add	x20, x20, x30           /* a[0]<<*b[5].hi.. */
-	umulh	x30, x23, x12           /* a[5]<<*b[1].hi */
-	add	x21, x21, x30           /* a[0]<<*b[6].hi.. */
-	umulh	x30, x23, x15           /* a[5]<<*b[2].hi */
-	add	x24, x24, x30           /* a[0]<<*b[7].hi.. */
-	umulh	x30, x23, x16           /* a[5]<<*b[3].hi */
+	add	x6, x6, x27             /* a[0]<<*b[1].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	ldr	x27, [sp, #96]          /* reload a */
+	umulh	x30, x30, x23           /* a[4]<<*b7x2.hi */
+	ldr	x27, [x27, #40]         /* a[5] */
+	madd	x24, x27, x15, x24      /* a0b7.lo..            sums[k] += x * (n * y) */
+	add	x8, x8, x30             /* a[0]<<*b[2].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x7, x27, x23, x7        /* a0b3.lo..            sums[k] += x * (n * y) */
+	madd	x13, x27, x19, x13      /* a0b1.lo.. */
+	madd	x17, x27, x16, x17      /* a0b8.lo.. */
+	madd	x26, x27, x1, x26       /* a0b4.lo.. */
+	madd	x25, x27, x11, x25      /* a0b5.lo.. */
+	madd	x14, x27, x22, x14      /* a0b2.lo.. */
+	madd	x9, x27, x3, x9         /* a0b0.lo.. */
+	madd	x28, x27, x12, x28      /* a0b6.lo.. */
+	lsl	x27, x27, #4            /* a[5]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x30, x27, x22           /* a[5]<<*b6x2.hi */
+	add	x8, x8, x30             /* a[0]<<*b[2].hi.. */
+	umulh	x30, x27, x11           /* a[5]<<*b[0].hi */
+	add	x21, x21, x30           /* a[0]<<*b[5].hi.. */
+	umulh	x30, x27, x15           /* a[5]<<*b[2].hi */
+	add	x20, x20, x30           /* a[0]<<*b[7].hi.. */
+	umulh	x30, x27, x16           /* a[5]<<*b[3].hi */
 	add	x10, x10, x30           /* a[0]<<*b[8].hi.. */
 	lsl	x16, x16, #1            /* b3x2                 sums[k] += x * (n * y) */
-	umulh	x30, x23, x3            /* a[5]<<*b4x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x9, x9, x30             /* a[0]<<*b[0].hi.. */
-	umulh	x30, x23, x19           /* a[5]<<*b5x2.hi */
+	umulh	x30, x27, x3            /* a[5]<<*b4x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x5, x5, x30             /* a[0]<<*b[0].hi.. */
+	umulh	x30, x27, x12           /* a[5]<<*b[1].hi */
+	add	x2, x2, x30             /* a[0]<<*b[6].hi.. */
+	umulh	x30, x27, x19           /* a[5]<<*b5x2.hi */
 	add	x6, x6, x30             /* a[0]<<*b[1].hi.. */
-	umulh	x30, x23, x22           /* a[5]<<*b6x2.hi */
-	add	x5, x5, x30             /* a[0]<<*b[2].hi.. */
-	umulh	x30, x23, x7            /* a[5]<<*b7x2.hi */
+	umulh	x30, x27, x23           /* a[5]<<*b7x2.hi */
+	umulh	x27, x27, x1            /* a[5]<<*b8x2.hi */
 	add	x4, x4, x30             /* a[0]<<*b[3].hi.. */
-	umulh	x23, x23, x26           /* a[5]<<*b8x2.hi */
-	add	x1, x1, x23             /* a[0]<<*b[4].hi.. */
-	ldr	x23, [sp, #96]          /* reload a */
-	ldr	x23, [x23, #48]         /* a[6] */
-	madd	x27, x23, x11, x27      /* a0b6.lo..            sums[k] += x * (n * y) */
-	madd	x28, x23, x12, x28      /* a0b7.lo.. */
-	madd	x0, x23, x15, x0        /* a0b8.lo.. */
-	madd	x8, x23, x16, x8        /* a0b0.lo.. */
-	madd	x13, x23, x3, x13       /* a0b1.lo.. */
-	madd	x14, x23, x19, x14      /* a0b2.lo.. */
-	madd	x17, x23, x22, x17      /* a0b3.lo.. */
-	madd	x2, x23, x7, x2         /* a0b4.lo.. */
-	madd	x25, x23, x26, x25      /* a0b5.lo.. */
-	lsl	x23, x23, #4            /* a[6]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x30, x23, x11           /* a[6]<<*b[0].hi */
-	add	x21, x21, x30           /* a[0]<<*b[6].hi.. */
-	umulh	x30, x23, x12           /* a[6]<<*b[1].hi */
-	add	x24, x24, x30           /* a[0]<<*b[7].hi.. */
-	umulh	x30, x23, x15           /* a[6]<<*b[2].hi */
-	add	x10, x10, x30           /* a[0]<<*b[8].hi.. */
-	lsl	x15, x15, #1            /* b2x2                 sums[k] += x * (n * y) */
-	umulh	x30, x23, x16           /* a[6]<<*b3x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x9, x9, x30             /* a[0]<<*b[0].hi.. */
-	umulh	x30, x23, x3            /* a[6]<<*b4x2.hi */
-	add	x6, x6, x30             /* a[0]<<*b[1].hi.. */
-	umulh	x30, x23, x19           /* a[6]<<*b5x2.hi */
-	add	x5, x5, x30             /* a[0]<<*b[2].hi.. */
-	umulh	x30, x23, x22           /* a[6]<<*b6x2.hi */
-	add	x4, x4, x30             /* a[0]<<*b[3].hi.. */
-	umulh	x30, x23, x7            /* a[6]<<*b7x2.hi */
-	add	x1, x1, x30             /* a[0]<<*b[4].hi.. */
-	umulh	x23, x23, x26           /* a[6]<<*b8x2.hi */
-	add	x20, x20, x23           /* a[0]<<*b[5].hi.. */
-	ldr	x23, [sp, #96]          /* reload a */
-	ldr	x23, [x23, #56]         /* a[7] */
-	madd	x28, x23, x11, x28      /* a0b7.lo..            sums[k] += x * (n * y) */
-	madd	x0, x23, x12, x0        /* a0b8.lo.. */
-	madd	x8, x23, x15, x8        /* a0b0.lo.. */
-	madd	x13, x23, x16, x13      /* a0b1.lo.. */
-	madd	x14, x23, x3, x14       /* a0b2.lo.. */
-	madd	x17, x23, x19, x17      /* a0b3.lo.. */
-	madd	x2, x23, x22, x2        /* a0b4.lo.. */
-	madd	x25, x23, x7, x25       /* a0b5.lo.. */
-	madd	x27, x23, x26, x27      /* a0b6.lo.. */
-	lsl	x23, x23, #4            /* a[7]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x30, x23, x11           /* a[7]<<*b[0].hi */
-	add	x24, x24, x30           /* a[0]<<*b[7].hi.. */
-	umulh	x30, x23, x12           /* a[7]<<*b[1].hi */
-	add	x10, x10, x30           /* a[0]<<*b[8].hi.. */
+	ldr	x30, [sp, #96]          /* reload a */
+	ldr	x30, [x30, #48]         /* a[6] */
+	madd	x14, x30, x19, x14      /* a0b2.lo..            sums[k] += x * (n * y) */
+	madd	x13, x30, x3, x13       /* a0b1.lo.. */
+	madd	x17, x30, x15, x17      /* a0b8.lo.. */
+	madd	x24, x30, x12, x24      /* a0b7.lo.. */
+	madd	x26, x30, x23, x26      /* a0b4.lo.. */
+	add	x0, x0, x27             /* a[0]<<*b[4].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x27, x30, x11, x28      /* a0b6.lo..            sums[k] += x * (n * y) */
+	lsl	x28, x30, #4            /* a[6]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x7, x30, x22, x7        /* a0b3.lo..            sums[k] += x * (n * y) */
+	madd	x9, x30, x16, x9        /* a0b0.lo.. */
+	madd	x25, x30, x1, x25       /* a0b5.lo.. */
+	umulh	x30, x28, x12           /* a[6]<<*b[1].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x20, x20, x30           /* a[0]<<*b[7].hi.. */
+	umulh	x30, x28, x23           /* a[6]<<*b7x2.hi */
+	add	x0, x0, x30             /* a[0]<<*b[4].hi.. */
+	umulh	x30, x28, x11           /* a[6]<<*b[0].hi */
+	add	x2, x2, x30             /* a[0]<<*b[6].hi.. */
+	lsl	x30, x15, #1            /* b2x2                 sums[k] += x * (n * y) */
+	umulh	x15, x28, x15           /* a[6]<<*b[2].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x10, x10, x15           /* a[0]<<*b[8].hi.. */
+	umulh	x15, x28, x16           /* a[6]<<*b3x2.hi */
+	add	x15, x5, x15            /* a[0]<<*b[0].hi.. */
+	umulh	x5, x28, x19            /* a[6]<<*b5x2.hi */
+	add	x5, x8, x5              /* a[0]<<*b[2].hi.. */
+	umulh	x8, x28, x3             /* a[6]<<*b4x2.hi */
+	add	x6, x6, x8              /* a[0]<<*b[1].hi.. */
+	umulh	x8, x28, x22            /* a[6]<<*b6x2.hi */
+	add	x4, x4, x8              /* a[0]<<*b[3].hi.. */
+	ldr	x8, [sp, #96]           /* reload a */
+	ldr	x8, [x8, #56]           /* a[7] */
+	umulh	x28, x28, x1            /* a[6]<<*b8x2.hi */
+	madd	x13, x8, x16, x13       /* a0b1.lo..            sums[k] += x * (n * y) */
+	madd	x7, x8, x19, x7         /* a0b3.lo.. */
+	madd	x25, x8, x23, x25       /* a0b5.lo.. */
+	add	x21, x21, x28           /* a[0]<<*b[5].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x27, x8, x1, x27        /* a0b6.lo..            sums[k] += x * (n * y) */
+	madd	x28, x8, x11, x24       /* a0b7.lo.. */
+	madd	x9, x8, x30, x9         /* a0b0.lo.. */
+	madd	x14, x8, x3, x14        /* a0b2.lo.. */
+	lsl	x24, x8, #4             /* a[7]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x26, x8, x22, x26       /* a0b4.lo..            sums[k] += x * (n * y) */
+	madd	x8, x8, x12, x17        /* a0b8.lo.. */
+	umulh	x17, x24, x12           /* a[7]<<*b[1].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x10, x10, x17           /* a[0]<<*b[8].hi.. */
+	umulh	x17, x24, x11           /* a[7]<<*b[0].hi */
+	add	x17, x20, x17           /* a[0]<<*b[7].hi.. */
+	umulh	x20, x24, x30           /* a[7]<<*b2x2.hi */
+	add	x15, x15, x20           /* a[0]<<*b[0].hi.. */
+	umulh	x20, x24, x3            /* a[7]<<*b4x2.hi */
+	add	x5, x5, x20             /* a[0]<<*b[2].hi.. */
+	umulh	x20, x24, x19           /* a[7]<<*b5x2.hi */
+	add	x4, x4, x20             /* a[0]<<*b[3].hi.. */
+	umulh	x20, x24, x23           /* a[7]<<*b7x2.hi */
+	add	x20, x21, x20           /* a[0]<<*b[5].hi.. */
+	umulh	x21, x24, x22           /* a[7]<<*b6x2.hi */
+	add	x0, x0, x21             /* a[0]<<*b[4].hi.. */
+	umulh	x21, x24, x1            /* a[7]<<*b8x2.hi */
+	add	x21, x2, x21            /* a[0]<<*b[6].hi.. */
+	ldr	x2, [sp, #96]           /* reload a */
+	ldr	x2, [x2, #64]           /* a[8] */
+	umulh	x24, x24, x16           /* a[7]<<*b3x2.hi */
 	lsl	x12, x12, #1            /* b1x2                 sums[k] += x * (n * y) */
-	umulh	x30, x23, x15           /* a[7]<<*b2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x9, x9, x30             /* a[0]<<*b[0].hi.. */
-	umulh	x30, x23, x16           /* a[7]<<*b3x2.hi */
-	add	x6, x6, x30             /* a[0]<<*b[1].hi.. */
-	umulh	x30, x23, x3            /* a[7]<<*b4x2.hi */
+	madd	x9, x2, x12, x9         /* a0b0.lo.. */
+	add	x6, x6, x24             /* a[0]<<*b[1].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x13, x2, x30, x13       /* a0b1.lo..            sums[k] += x * (n * y) */
+	madd	x7, x2, x3, x7          /* a0b3.lo.. */
+	lsl	x24, x2, #4             /* a[8]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x28, x2, x1, x28        /* a0b7.lo..            sums[k] += x * (n * y) */
+	madd	x8, x2, x11, x8         /* a0b8.lo.. */
+	umulh	x11, x24, x11           /* a[8]<<*b[0].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x25, x2, x22, x25       /* a0b5.lo..            sums[k] += x * (n * y) */
+	add	x10, x10, x11           /* a[0]<<*b[8].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x11, x24, x12           /* a[8]<<*b1x2.hi */
+	umulh	x12, x24, x30           /* a[8]<<*b2x2.hi */
+	umulh	x30, x24, x19           /* a[8]<<*b5x2.hi */
+	add	x0, x0, x30             /* a[0]<<*b[4].hi.. */
+	add	x11, x15, x11           /* a[0]<<*b[0].hi.. */
+	umulh	x15, x24, x22           /* a[8]<<*b6x2.hi */
+	add	x12, x6, x12            /* a[0]<<*b[1].hi.. */
+	umulh	x6, x24, x23            /* a[8]<<*b7x2.hi */
+	lsl	x22, x10, #1            /* a[0]<<*b[8].hi..<<   highs = [2 * highs[8], *highs[:8], highs[8]] */
+	umulh	x30, x24, x16           /* a[8]<<*b3x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	add	x5, x5, x30             /* a[0]<<*b[2].hi.. */
-	umulh	x30, x23, x19           /* a[7]<<*b5x2.hi */
-	add	x4, x4, x30             /* a[0]<<*b[3].hi.. */
-	umulh	x30, x23, x22           /* a[7]<<*b6x2.hi */
-	add	x1, x1, x30             /* a[0]<<*b[4].hi.. */
-	umulh	x30, x23, x7            /* a[7]<<*b7x2.hi */
-	add	x20, x20, x30           /* a[0]<<*b[5].hi.. */
-	umulh	x23, x23, x26           /* a[7]<<*b8x2.hi */
-	add	x21, x21, x23           /* a[0]<<*b[6].hi.. */
-	ldr	x23, [sp, #96]          /* reload a */
-	ldr	x23, [x23, #64]         /* a[8] */
-	madd	x0, x23, x11, x0        /* a0b8.lo..            sums[k] += x * (n * y) */
-	madd	x8, x23, x12, x8        /* a0b0.lo.. */
-	madd	x13, x23, x15, x13      /* a0b1.lo.. */
-	madd	x14, x23, x16, x14      /* a0b2.lo.. */
-	madd	x17, x23, x3, x17       /* a0b3.lo.. */
-	madd	x2, x23, x19, x2        /* a0b4.lo.. */
-	madd	x25, x23, x22, x25      /* a0b5.lo.. */
-	madd	x27, x23, x7, x27       /* a0b6.lo.. */
-	madd	x28, x23, x26, x28      /* a0b7.lo.. */
-	lsl	x23, x23, #4            /* a[8]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x11, x23, x11           /* a[8]<<*b[0].hi */
-	add	x10, x10, x11           /* a[0]<<*b[8].hi.. */
-	umulh	x11, x23, x12           /* a[8]<<*b1x2.hi */
-	add	x9, x9, x11             /* a[0]<<*b[0].hi.. */
-	umulh	x11, x23, x15           /* a[8]<<*b2x2.hi */
-	add	x11, x6, x11            /* a[0]<<*b[1].hi.. */
-	umulh	x12, x23, x16           /* a[8]<<*b3x2.hi */
-	add	x12, x5, x12            /* a[0]<<*b[2].hi.. */
-	umulh	x15, x23, x3            /* a[8]<<*b4x2.hi */
-	add	x15, x4, x15            /* a[0]<<*b[3].hi.. */
-	umulh	x16, x23, x19           /* a[8]<<*b5x2.hi */
-	umulh	x6, x23, x22            /* a[8]<<*b6x2.hi */
-	umulh	x7, x23, x7             /* a[8]<<*b7x2.hi */
-	umulh	x5, x23, x26            /* a[8]<<*b8x2.hi */
-	lsl	x4, x10, #1             /* a[0]<<*b[8].hi..<<   highs = [2 * highs[8], *highs[:8], highs[8]] */
-	sub	x3, x8, x9, lsl #60     /* a0b0.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x16, x1, x16            /* a[0]<<*b[4].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x6, x20, x6             /* a[0]<<*b[5].hi.. */
-	add	x7, x21, x7             /* a[0]<<*b[6].hi.. */
-	add	x8, x8, x4, lsl #2      /* a0b0.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x5, x24, x5             /* a[0]<<*b[7].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x4, x4, x3, lsr #2      /* a[0]<<*b[8].hi..<<.. carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	sub	x3, x13, x11, lsl #60   /* a0b1.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x13, x13, x9, lsl #2    /* a0b1.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x1, x14, x12, lsl #60   /* a0b2.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x14, x14, x11, lsl #2   /* a0b2.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x19, x17, x15, lsl #60  /* a0b3.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x17, x17, x12, lsl #2   /* a0b3.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x9, x9, x3, lsr #2      /* a[0]<<*b[0].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	sub	x3, x2, x16, lsl #60    /* a0b4.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x2, x2, x15, lsl #2     /* a0b4.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x20, x25, x6, lsl #60   /* a0b5.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x11, x11, x1, lsr #2    /* a[0]<<*b[1].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	add	x12, x12, x19, lsr #2   /* a[0]<<*b[2].hi.. */
-	add	x1, x25, x16, lsl #2    /* a0b5.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x19, x27, x7, lsl #60   /* a0b6.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x15, x15, x3, lsr #2    /* a[0]<<*b[3].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	add	x16, x16, x20, lsr #2   /* a[0]<<*b[4].hi.. */
-	add	x3, x27, x6, lsl #2     /* a0b6.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x20, x28, x5, lsl #60   /* a0b7.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x6, x6, x19, lsr #2     /* a[0]<<*b[5].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	add	x19, x28, x7, lsl #2    /* a0b7.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x10, x0, x10, lsl #60   /* a0b8.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x0, x0, x5, lsl #2      /* a0b8.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x7, x7, x20, lsr #2     /* a[0]<<*b[6].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	and	x8, x8, #0x3ffffffffffffff /* (a0b0.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	and	x13, x13, #0x3ffffffffffffff /* (a0b1.lo..).low */
+	madd	x14, x2, x16, x14       /* a0b2.lo..            sums[k] += x * (n * y) */
+	add	x15, x20, x15           /* a[0]<<*b[5].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x16, x9, x22, lsl #2    /* a0b0.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x6, x21, x6             /* a[0]<<*b[6].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x1, x24, x1             /* a[8]<<*b8x2.hi */
+	sub	x9, x9, x11, lsl #60    /* a0b0.lo..            rest = sums[k] - (highs[k + 1] << 60) */
+	umulh	x3, x24, x3             /* a[8]<<*b4x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x4, x4, x3              /* a[0]<<*b[3].hi.. */
+	add	x3, x13, x11, lsl #2    /* a0b1.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	sub	x13, x13, x12, lsl #60  /* a0b1.lo..            rest = sums[k] - (highs[k + 1] << 60) */
+	add	x20, x7, x5, lsl #2     /* a0b3.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x17, x17, x1            /* a[0]<<*b[7].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x27, x2, x23, x27       /* a0b6.lo..            sums[k] += x * (n * y) */
+	sub	x7, x7, x4, lsl #60     /* a0b3.lo..            rest = sums[k] - (highs[k + 1] << 60) */
+	madd	x2, x2, x19, x26        /* a0b4.lo..            sums[k] += x * (n * y) */
+	add	x7, x5, x7, lsr #2      /* a[0]<<*b[2].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	sub	x1, x14, x5, lsl #60    /* a0b2.lo..            rest = sums[k] - (highs[k + 1] << 60) */
+	and	x16, x16, #0x3ffffffffffffff /* (a0b0.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x5, x2, x4, lsl #2      /* a0b4.lo.. */
+	add	x1, x12, x1, lsr #2     /* a[0]<<*b[1].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	add	x11, x11, x13, lsr #2   /* a[0]<<*b[0].hi.. */
+	add	x14, x14, x12, lsl #2   /* a0b2.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	sub	x12, x28, x17, lsl #60  /* a0b7.lo..            rest = sums[k] - (highs[k + 1] << 60) */
+	sub	x19, x27, x6, lsl #60   /* a0b6.lo.. */
+	add	x9, x22, x9, lsr #2     /* a[0]<<*b[8].hi..<<.. carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	and	x13, x20, #0x3ffffffffffffff /* (a0b3.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x20, x8, x17, lsl #2    /* a0b8.lo.. */
+	sub	x2, x2, x0, lsl #60     /* a0b4.lo..            rest = sums[k] - (highs[k + 1] << 60) */
+	sub	x21, x25, x15, lsl #60  /* a0b5.lo.. */
+	add	x22, x28, x6, lsl #2    /* a0b7.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	and	x3, x3, #0x3ffffffffffffff /* (a0b1.lo..).low */
+	add	x13, x13, x1, lsr #56   /* (a0b3.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x4, x4, x2, lsr #2      /* a[0]<<*b[3].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	add	x1, x25, x0, lsl #2     /* a0b5.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	sub	x10, x8, x10, lsl #60   /* a0b8.lo..            rest = sums[k] - (highs[k + 1] << 60) */
+	ldr	x8, [sp, #88]           /* out */
+	and	x2, x1, #0x3ffffffffffffff /* (a0b5.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x1, x27, x15, lsl #2    /* a0b6.lo.. */
 	and	x14, x14, #0x3ffffffffffffff /* (a0b2.lo..).low */
-	add	x10, x5, x10, lsr #2    /* a[0]<<*b[7].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	add	x13, x13, x4, lsr #56   /* (a0b1.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x9, x14, x9, lsr #56    /* (a0b2.lo..).low.. */
-	and	x14, x17, #0x3ffffffffffffff /* (a0b3.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x11, x14, x11, lsr #56  /* (a0b3.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
-	and	x14, x2, #0x3ffffffffffffff /* (a0b4.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	and	x17, x1, #0x3ffffffffffffff /* (a0b5.lo..).low */
-	and	x5, x3, #0x3ffffffffffffff /* (a0b6.lo..).low */
-	add	x8, x8, x10, lsr #55    /* (a0b0.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x10, x14, x12, lsr #56  /* (a0b4.lo..).low.. */
-	add	x12, x17, x15, lsr #56  /* (a0b5.lo..).low.. */
-	ldr	x17, [sp, #88]          /* out */
-	add	x14, x5, x16, lsr #56   /* (a0b6.lo..).low.. */
-	and	x15, x19, #0x3ffffffffffffff /* (a0b7.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	and	x16, x0, #0x1ffffffffffffff /* (a0b8.lo..).low */
-	stp	x13, x9, [x17, #8]      /*                      return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x9, x15, x6, lsr #56    /* (a0b7.lo..).low.. */
-	add	x13, x16, x7, lsr #56   /* (a0b8.lo..).low.. */
-	str	x8, [x17]
-	stp	x11, x10, [x17, #24]
-	stp	x12, x14, [x17, #40]
-	stp	x9, x13, [x17, #56]
+	add	x0, x0, x21, lsr #2     /* a[0]<<*b[4].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	add	x9, x3, x9, lsr #56     /* (a0b1.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x15, x15, x19, lsr #2   /* a[0]<<*b[5].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	add	x10, x17, x10, lsr #2   /* a[0]<<*b[7].hi.. */
+	and	x17, x5, #0x3ffffffffffffff /* (a0b4.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	and	x5, x22, #0x3ffffffffffffff /* (a0b7.lo..).low */
+	add	x11, x14, x11, lsr #56  /* (a0b2.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x14, x2, x4, lsr #56    /* (a0b5.lo..).low.. */
+	add	x17, x17, x7, lsr #56   /* (a0b4.lo..).low.. */
+	and	x7, x1, #0x3ffffffffffffff /* (a0b6.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x12, x6, x12, lsr #2    /* a[0]<<*b[6].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	add	x7, x7, x0, lsr #56     /* (a0b6.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x15, x5, x15, lsr #56   /* (a0b7.lo..).low.. */
+	and	x6, x20, #0x1ffffffffffffff /* (a0b8.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x10, x16, x10, lsr #55  /* (a0b0.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x12, x6, x12, lsr #56   /* (a0b8.lo..).low.. */
+	stp	x14, x7, [x8, #40]
+	stp	x15, x12, [x8, #56]
+	str	x10, [x8]
+	stp	x13, x17, [x8, #24]
+	stp	x9, x11, [x8, #8]
 	ldr	x30, [sp, #80]          /* restore */
 	.cfi_restore x30
 	ldp	x27, x28, [sp, #64]     /* restore */
@@ -494,7 +494,7 @@ SYMBOL(p521_9x58_mul):
  * out     out: limbs at most 2^58 + 511, the last one at most 2^57 + 511
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28 x30
+ * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28
  * stack   112 bytes
  */
 	.globl	SYMBOL(p521_9x58_sqr)
@@ -503,8 +503,7 @@ SYMBOL(p521_9x58_mul):
 	.p2align	5
 SYMBOL(p521_9x58_sqr):
 	.cfi_startproc
-	paciasp
-	.cfi_negate_ra_state
+	bti	c
 	stp	x19, x20, [sp, #-112]!  /* save */
 	.cfi_def_cfa_offset 112
 	.cfi_offset x19, -112
@@ -521,222 +520,221 @@ SYMBOL(p521_9x58_sqr):
 	stp	x27, x28, [sp, #64]     /* save */
 	.cfi_offset x27, -48
 	.cfi_offset x28, -40
-	str	x30, [sp, #80]          /* save */
-	.cfi_offset x30, -32
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x12, x13, [x1, #16]     /* x12=a[2] x13=a[3] */
-	ldp	x16, x17, [x1, #32]     /* x16=a[4] x17=a[5] */
-	ldp	x5, x4, [x1, #48]       /* x5=a[6] x4=a[7] */
-	lsl	x10, x8, #1             /* a0x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
-	lsl	x11, x9, #1             /* a1x2 */
-	lsl	x14, x12, #1            /* a2x2 */
-	lsl	x15, x13, #1            /* a3x2 */
-	lsl	x7, x16, #1             /* a4x2 */
-	lsl	x6, x17, #1             /* a5x2 */
-	lsl	x3, x5, #1              /* a6x2 */
-	lsl	x2, x4, #1              /* a7x2 */
-	lsl	x19, x8, #4             /* a[0]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	lsl	x20, x9, #4             /* a[1]<< */
-	mul	x21, x12, x10           /* a2a0x2.lo            sums[k] += x * (n * y) */
+	lsl	x11, x9, #1             /* a1x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	lsl	x10, x8, #1             /* a0x2 */
 	lsl	x22, x12, #4            /* a[2]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x19, x19, x8            /* a[0]<<*a[0].hi */
-	umulh	x23, x20, x10           /* a[1]<<*a0x2.hi */
-	umulh	x20, x20, x9            /* a[1]<<*a[1].hi */
-	umulh	x24, x22, x10           /* a[2]<<*a0x2.hi */
-	umulh	x25, x22, x11           /* a[2]<<*a1x2.hi */
-	umulh	x22, x22, x12           /* a[2]<<*a[2].hi */
-	mul	x26, x13, x10           /* a3a0x2.lo            sums[k] += x * (n * y) */
-	add	x20, x20, x24           /* a[1]<<*a[1].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	madd	x21, x9, x9, x21        /* a1a1.lo..            sums[k] += x * (n * y) */
-	madd	x24, x12, x11, x26      /* a2a1x2.lo.. */
-	mul	x26, x13, x11           /* a3a1x2.lo */
-	madd	x12, x12, x12, x26      /* a2a2.lo.. */
-	lsl	x26, x13, #4            /* a[3]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	madd	x12, x16, x10, x12      /* a2a2.lo..            sums[k] += x * (n * y) */
-	umulh	x27, x26, x10           /* a[3]<<*a0x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x25, x25, x27           /* a[2]<<*a1x2.hi.. */
+	lsl	x20, x9, #4             /* a[1]<< */
+	ldp	x16, x17, [x1, #32]     /* x16=a[4] x17=a[5] */
+	umulh	x14, x20, x9            /* a[1]<<*a[1].hi */
+	lsl	x15, x12, #1            /* a2x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	mul	x25, x13, x10           /* a3a0x2.lo            sums[k] += x * (n * y) */
+	ldp	x5, x4, [x1, #48]       /* x5=a[6] x4=a[7] */
+	umulh	x7, x22, x12            /* a[2]<<*a[2].hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	lsl	x6, x16, #1             /* a4x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	lsl	x19, x8, #4             /* a[0]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	lsl	x26, x13, #4            /* a[3]<< */
+	madd	x25, x12, x11, x25      /* a2a1x2.lo..          sums[k] += x * (n * y) */
+	mul	x3, x13, x11            /* a3a1x2.lo */
+	mul	x21, x12, x10           /* a2a0x2.lo */
+	lsl	x2, x5, #1              /* a6x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	umulh	x24, x22, x10           /* a[2]<<*a0x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	umulh	x27, x26, x11           /* a[3]<<*a1x2.hi */
-	add	x22, x22, x27           /* a[2]<<*a[2].hi.. */
-	umulh	x27, x26, x14           /* a[3]<<*a2x2.hi */
-	umulh	x26, x26, x13           /* a[3]<<*a[3].hi */
-	mul	x28, x16, x11           /* a4a1x2.lo            sums[k] += x * (n * y) */
-	madd	x28, x13, x14, x28      /* a3a2x2.lo.. */
-	madd	x28, x17, x10, x28      /* a3a2x2.lo.. */
-	mul	x30, x16, x14           /* a4a2x2.lo */
-	madd	x13, x13, x13, x30      /* a3a3.lo.. */
-	madd	x13, x17, x11, x13      /* a3a3.lo.. */
-	lsl	x7, x7, #1              /* a4x2x2 */
-	lsl	x30, x16, #4            /* a[4]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x19, x19, x8            /* a[0]<<*a[0].hi */
+	add	x14, x14, x24           /* a[1]<<*a[1].hi.. */
+	umulh	x24, x22, x11           /* a[2]<<*a1x2.hi */
+	madd	x22, x5, x2, x25        /* a2a1x2.lo..          sums[k] += x * (n * y) */
+	lsl	x23, x4, #1             /* a7x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	lsl	x25, x17, #1            /* a5x2 */
+	add	x7, x7, x27             /* a[2]<<*a[2].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x27, x26, x10           /* a[3]<<*a0x2.hi */
+	lsl	x28, x13, #1            /* a3x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	madd	x21, x9, x9, x21        /* a1a1.lo..            sums[k] += x * (n * y) */
+	add	x24, x24, x27           /* a[2]<<*a1x2.hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x12, x12, x12, x3       /* a2a2.lo..            sums[k] += x * (n * y) */
+	madd	x12, x16, x10, x12      /* a2a2.lo.. */
+	lsl	x3, x16, #4             /* a[4]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x20, x20, x10           /* a[1]<<*a0x2.hi */
+	str	x1, [sp, #80]           /* spill a */
+	mul	x1, x16, x15            /* a4a2x2.lo            sums[k] += x * (n * y) */
+	umulh	x27, x3, x10            /* a[4]<<*a0x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
 	str	x0, [sp, #88]           /* spill out */
-	umulh	x0, x30, x10            /* a[4]<<*a0x2.hi */
-	add	x0, x22, x0             /* a[2]<<*a[2].hi.. */
-	umulh	x22, x30, x11           /* a[4]<<*a1x2.hi */
-	add	x22, x27, x22           /* a[3]<<*a2x2.hi.. */
-	umulh	x27, x30, x14           /* a[4]<<*a2x2.hi */
-	add	x26, x26, x27           /* a[3]<<*a[3].hi.. */
-	umulh	x27, x30, x15           /* a[4]<<*a3x2.hi */
-	umulh	x30, x30, x16           /* a[4]<<*a[4].hi */
-	mul	x4, x17, x14            /* a5a2x2.lo            sums[k] += x * (n * y) */
-	madd	x4, x16, x15, x4        /* a4a3x2.lo.. */
-	str	x0, [sp, #96]           /* spill a[2]<<*a[2].hi.. */
-	mul	x0, x17, x15            /* a5a3x2.lo */
-	madd	x16, x16, x16, x0       /* a4a4.lo.. */
-	mul	x0, x17, x7             /* a5a4x2x2.lo */
-	madd	x8, x8, x8, x0          /* a0a0.lo.. */
-	madd	x13, x5, x10, x13       /* a3a3.lo.. */
-	madd	x4, x5, x11, x4         /* a4a3x2.lo.. */
-	mul	x0, x17, x6             /* a5a5x2.lo */
-	madd	x9, x9, x10, x0         /* a1a0x2.lo.. */
-	lsl	x17, x17, #4            /* a[5]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	madd	x16, x5, x14, x16       /* a4a4.lo..            sums[k] += x * (n * y) */
-	umulh	x0, x17, x10            /* a[5]<<*a0x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x0, x22, x0             /* a[3]<<*a2x2.hi.. */
-	madd	x9, x5, x7, x9          /* a1a0x2.lo..          sums[k] += x * (n * y) */
-	umulh	x22, x17, x11           /* a[5]<<*a1x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x22, x26, x22           /* a[3]<<*a[3].hi.. */
-	madd	x24, x5, x3, x24        /* a2a1x2.lo..          sums[k] += x * (n * y) */
-	umulh	x26, x17, x14           /* a[5]<<*a2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x26, x27, x26           /* a[4]<<*a3x2.hi.. */
-	umulh	x27, x17, x15           /* a[5]<<*a3x2.hi */
-	add	x27, x30, x27           /* a[4]<<*a[4].hi.. */
-	lsl	x15, x15, #1            /* a3x2x2               sums[k] += x * (n * y) */
-	madd	x8, x5, x15, x8         /* a0a0.lo.. */
-	umulh	x30, x17, x7            /* a[5]<<*a4x2x2.hi     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x19, x19, x30           /* a[0]<<*a[0].hi.. */
-	umulh	x17, x17, x6            /* a[5]<<*a5x2.hi */
-	add	x17, x23, x17           /* a[1]<<*a0x2.hi.. */
-	ldp	x23, x30, [x1, #56]     /* x23=a[7] x30=a[8] */
-	lsl	x6, x6, #1              /* a5x2x2               sums[k] += x * (n * y) */
-	madd	x21, x5, x6, x21        /* a1a1.lo.. */
+	madd	x1, x13, x13, x1        /* a3a3.lo..            sums[k] += x * (n * y) */
+	lsl	x6, x6, #1              /* a4x2x2 */
+	add	x0, x7, x27             /* a[2]<<*a[2].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x7, x26, x13            /* a[3]<<*a[3].hi */
+	umulh	x27, x26, x15           /* a[3]<<*a2x2.hi */
+	mul	x26, x17, x25           /* a5a5x2.lo            sums[k] += x * (n * y) */
+	madd	x1, x17, x11, x1        /* a3a3.lo.. */
+	str	x0, [sp, #104]          /* spill a[2]<<*a[2].hi.. */
+	umulh	x0, x3, x11             /* a[4]<<*a1x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x0, x27, x0             /* a[3]<<*a2x2.hi.. */
+	madd	x9, x9, x10, x26        /* a1a0x2.lo..          sums[k] += x * (n * y) */
+	madd	x1, x5, x10, x1         /* a3a3.lo.. */
+	mul	x26, x17, x28           /* a5a3x2.lo */
+	mul	x27, x17, x15           /* a5a2x2.lo */
+	str	x1, [sp, #96]           /* spill a3a3.lo.. */
+	mul	x1, x16, x11            /* a4a1x2.lo */
+	madd	x13, x13, x15, x1       /* a3a2x2.lo.. */
+	madd	x1, x16, x16, x26       /* a4a4.lo.. */
+	madd	x13, x17, x10, x13      /* a3a2x2.lo.. */
+	madd	x1, x5, x15, x1         /* a4a4.lo.. */
+	lsl	x26, x17, #4            /* a[5]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	mul	x17, x17, x6            /* a5a4x2x2.lo          sums[k] += x * (n * y) */
+	madd	x8, x8, x8, x17         /* a0a0.lo.. */
+	madd	x17, x16, x28, x27      /* a4a3x2.lo.. */
+	umulh	x27, x3, x15            /* a[4]<<*a2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x16, x3, x16            /* a[4]<<*a[4].hi */
+	add	x7, x7, x27             /* a[3]<<*a[3].hi.. */
+	umulh	x27, x26, x11           /* a[5]<<*a1x2.hi */
+	madd	x17, x5, x11, x17       /* a4a3x2.lo..          sums[k] += x * (n * y) */
+	add	x7, x7, x27             /* a[3]<<*a[3].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x27, x26, x10           /* a[5]<<*a0x2.hi */
+	madd	x1, x4, x11, x1         /* a4a4.lo..            sums[k] += x * (n * y) */
+	add	x0, x0, x27             /* a[3]<<*a2x2.hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x13, x4, x23, x13       /* a3a2x2.lo..          sums[k] += x * (n * y) */
+	umulh	x27, x26, x28           /* a[5]<<*a3x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x16, x16, x27           /* a[4]<<*a[4].hi.. */
+	lsl	x27, x28, #1            /* a3x2x2               sums[k] += x * (n * y) */
+	umulh	x3, x3, x28             /* a[4]<<*a3x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	lsl	x28, x25, #1            /* a5x2x2               sums[k] += x * (n * y) */
+	madd	x9, x5, x6, x9          /* a1a0x2.lo.. */
+	madd	x8, x5, x27, x8         /* a0a0.lo.. */
+	madd	x17, x4, x10, x17       /* a4a3x2.lo.. */
+	madd	x21, x5, x28, x21       /* a1a1.lo.. */
+	umulh	x25, x26, x25           /* a[5]<<*a5x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x9, x4, x27, x9         /* a1a0x2.lo..          sums[k] += x * (n * y) */
 	lsl	x5, x5, #4              /* a[6]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	madd	x4, x23, x10, x4        /* a4a3x2.lo..          sums[k] += x * (n * y) */
-	madd	x16, x23, x11, x16      /* a4a4.lo.. */
-	umulh	x30, x5, x10            /* a[6]<<*a0x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x22, x22, x30           /* a[3]<<*a[3].hi.. */
-	madd	x9, x23, x15, x9        /* a1a0x2.lo..          sums[k] += x * (n * y) */
-	umulh	x30, x5, x11            /* a[6]<<*a1x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x26, x26, x30           /* a[4]<<*a3x2.hi.. */
-	madd	x21, x23, x7, x21       /* a1a1.lo..            sums[k] += x * (n * y) */
-	madd	x24, x23, x6, x24       /* a2a1x2.lo.. */
-	umulh	x30, x5, x14            /* a[6]<<*a2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x27, x27, x30           /* a[4]<<*a[4].hi.. */
-	lsl	x14, x14, #1            /* a2x2x2               sums[k] += x * (n * y) */
-	madd	x8, x23, x14, x8        /* a0a0.lo.. */
-	umulh	x30, x5, x15            /* a[6]<<*a3x2x2.hi     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x19, x19, x30           /* a[0]<<*a[0].hi.. */
-	madd	x28, x23, x2, x28       /* a3a2x2.lo..          sums[k] += x * (n * y) */
-	umulh	x30, x5, x7             /* a[6]<<*a4x2x2.hi     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x17, x17, x30           /* a[1]<<*a0x2.hi.. */
-	umulh	x30, x5, x6             /* a[6]<<*a5x2x2.hi */
-	add	x20, x20, x30           /* a[1]<<*a[1].hi.. */
-	umulh	x5, x5, x3              /* a[6]<<*a6x2.hi */
-	add	x5, x25, x5             /* a[2]<<*a1x2.hi.. */
-	lsl	x3, x3, #1              /* a6x2x2               sums[k] += x * (n * y) */
-	madd	x12, x23, x3, x12       /* a2a2.lo.. */
-	lsl	x23, x23, #4            /* a[7]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x25, x23, x10           /* a[7]<<*a0x2.hi */
-	add	x25, x26, x25           /* a[4]<<*a3x2.hi.. */
-	ldr	x30, [sp, #96]          /* a[2]<<*a[2].hi.. */
-	umulh	x26, x23, x11           /* a[7]<<*a1x2.hi */
-	add	x26, x27, x26           /* a[4]<<*a[4].hi.. */
+	add	x20, x20, x25           /* a[1]<<*a0x2.hi.. */
+	umulh	x25, x26, x6            /* a[5]<<*a4x2x2.hi */
+	add	x19, x19, x25           /* a[0]<<*a[0].hi.. */
+	umulh	x26, x26, x15           /* a[5]<<*a2x2.hi */
+	umulh	x25, x5, x27            /* a[6]<<*a3x2x2.hi */
+	add	x19, x19, x25           /* a[0]<<*a[0].hi.. */
+	umulh	x25, x5, x10            /* a[6]<<*a0x2.hi */
+	add	x25, x7, x25            /* a[3]<<*a[3].hi.. */
+	umulh	x7, x5, x11             /* a[6]<<*a1x2.hi */
+	add	x26, x3, x26            /* a[4]<<*a3x2.hi.. */
+	add	x26, x26, x7            /* a[4]<<*a3x2.hi.. */
+	umulh	x7, x5, x6              /* a[6]<<*a4x2x2.hi */
+	lsl	x3, x15, #1             /* a2x2x2               sums[k] += x * (n * y) */
+	umulh	x15, x5, x15            /* a[6]<<*a2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x7, x20, x7             /* a[1]<<*a0x2.hi.. */
+	madd	x21, x4, x6, x21        /* a1a1.lo..            sums[k] += x * (n * y) */
+	madd	x8, x4, x3, x8          /* a0a0.lo.. */
+	umulh	x20, x5, x2             /* a[6]<<*a6x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x15, x16, x15           /* a[4]<<*a[4].hi.. */
+	madd	x16, x4, x28, x22       /* a2a1x2.lo..          sums[k] += x * (n * y) */
+	lsl	x22, x4, #4             /* a[7]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	lsl	x2, x2, #1              /* a6x2x2               sums[k] += x * (n * y) */
+	umulh	x5, x5, x28             /* a[6]<<*a5x2x2.hi     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x12, x4, x2, x12        /* a2a2.lo..            sums[k] += x * (n * y) */
+	add	x4, x24, x20            /* a[2]<<*a1x2.hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x20, x22, x27           /* a[7]<<*a3x2x2.hi */
+	add	x14, x14, x5            /* a[1]<<*a[1].hi.. */
+	umulh	x5, x22, x11            /* a[7]<<*a1x2.hi */
+	add	x7, x7, x20             /* a[1]<<*a0x2.hi.. */
+	umulh	x20, x22, x3            /* a[7]<<*a2x2x2.hi */
 	lsl	x11, x11, #1            /* a1x2x2               sums[k] += x * (n * y) */
-	umulh	x27, x23, x14           /* a[7]<<*a2x2x2.hi     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x19, x19, x27           /* a[0]<<*a[0].hi.. */
-	umulh	x27, x23, x15           /* a[7]<<*a3x2x2.hi */
-	add	x17, x17, x27           /* a[1]<<*a0x2.hi.. */
-	umulh	x27, x23, x7            /* a[7]<<*a4x2x2.hi */
-	add	x20, x20, x27           /* a[1]<<*a[1].hi.. */
-	umulh	x27, x23, x6            /* a[7]<<*a5x2x2.hi */
-	add	x5, x5, x27             /* a[2]<<*a1x2.hi.. */
-	umulh	x27, x23, x3            /* a[7]<<*a6x2x2.hi */
-	add	x27, x30, x27           /* a[2]<<*a[2].hi.. */
-	umulh	x23, x23, x2            /* a[7]<<*a7x2.hi */
-	add	x0, x0, x23             /* a[3]<<*a2x2.hi.. */
-	ldr	x23, [x1, #64]          /* a[8] */
-	lsl	x2, x2, #1              /* a7x2x2               sums[k] += x * (n * y) */
-	madd	x16, x23, x10, x16      /* a4a4.lo.. */
-	madd	x8, x23, x11, x8        /* a0a0.lo.. */
-	madd	x9, x23, x14, x9        /* a1a0x2.lo.. */
-	madd	x21, x23, x15, x21      /* a1a1.lo.. */
-	madd	x24, x23, x7, x24       /* a2a1x2.lo.. */
-	madd	x12, x23, x6, x12       /* a2a2.lo.. */
-	madd	x28, x23, x3, x28       /* a3a2x2.lo.. */
-	madd	x13, x23, x2, x13       /* a3a3.lo.. */
-	lsl	x30, x23, #1            /* a8x2 */
-	madd	x4, x23, x30, x4        /* a4a3x2.lo.. */
-	lsl	x23, x23, #4            /* a[8]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x10, x23, x10           /* a[8]<<*a0x2.hi */
-	add	x10, x26, x10           /* a[4]<<*a[4].hi.. */
-	umulh	x11, x23, x11           /* a[8]<<*a1x2x2.hi */
-	add	x11, x19, x11           /* a[0]<<*a[0].hi.. */
-	umulh	x14, x23, x14           /* a[8]<<*a2x2x2.hi */
-	add	x14, x17, x14           /* a[1]<<*a0x2.hi.. */
-	umulh	x15, x23, x15           /* a[8]<<*a3x2x2.hi */
-	add	x15, x20, x15           /* a[1]<<*a[1].hi.. */
-	umulh	x17, x23, x7            /* a[8]<<*a4x2x2.hi */
-	add	x17, x5, x17            /* a[2]<<*a1x2.hi.. */
-	umulh	x7, x23, x6             /* a[8]<<*a5x2x2.hi */
-	umulh	x6, x23, x3             /* a[8]<<*a6x2x2.hi */
-	umulh	x5, x23, x2             /* a[8]<<*a7x2x2.hi */
-	umulh	x3, x23, x30            /* a[8]<<*a8x2.hi */
-	lsl	x2, x10, #1             /* a[4]<<*a[4].hi..<<   highs = [2 * highs[8], *highs[:8], highs[8]] */
-	sub	x1, x8, x11, lsl #60    /* a0a0.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x7, x27, x7             /* a[2]<<*a[2].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x6, x0, x6              /* a[3]<<*a2x2.hi.. */
-	add	x5, x22, x5             /* a[3]<<*a[3].hi.. */
-	add	x8, x8, x2, lsl #2      /* a0a0.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x3, x25, x3             /* a[4]<<*a3x2.hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x2, x2, x1, lsr #2      /* a[4]<<*a[4].hi..<<.. carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	sub	x1, x9, x14, lsl #60    /* a1a0x2.lo..          rest = sums[k] - (highs[k + 1] << 60) */
-	add	x9, x9, x11, lsl #2     /* a1a0x2.lo..          limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x0, x21, x15, lsl #60   /* a1a1.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x19, x21, x14, lsl #2   /* a1a1.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x20, x24, x17, lsl #60  /* a2a1x2.lo..          rest = sums[k] - (highs[k + 1] << 60) */
-	add	x21, x24, x15, lsl #2   /* a2a1x2.lo..          limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x11, x11, x1, lsr #2    /* a[0]<<*a[0].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	sub	x1, x12, x7, lsl #60    /* a2a2.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x12, x12, x17, lsl #2   /* a2a2.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x22, x28, x6, lsl #60   /* a3a2x2.lo..          rest = sums[k] - (highs[k + 1] << 60) */
-	add	x14, x14, x0, lsr #2    /* a[1]<<*a0x2.hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	add	x15, x15, x20, lsr #2   /* a[1]<<*a[1].hi.. */
-	add	x0, x28, x7, lsl #2     /* a3a2x2.lo..          limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x20, x13, x5, lsl #60   /* a3a3.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x17, x17, x1, lsr #2    /* a[2]<<*a1x2.hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	add	x7, x7, x22, lsr #2     /* a[2]<<*a[2].hi.. */
-	add	x13, x13, x6, lsl #2    /* a3a3.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x1, x4, x3, lsl #60     /* a4a3x2.lo..          rest = sums[k] - (highs[k + 1] << 60) */
-	add	x6, x6, x20, lsr #2     /* a[3]<<*a2x2.hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	add	x4, x4, x5, lsl #2      /* a4a3x2.lo..          limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	umulh	x24, x22, x10           /* a[7]<<*a0x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x15, x15, x5            /* a[4]<<*a[4].hi.. */
+	umulh	x5, x22, x28            /* a[7]<<*a5x2x2.hi */
+	add	x5, x4, x5              /* a[2]<<*a1x2.hi.. */
+	add	x19, x19, x20           /* a[0]<<*a[0].hi.. */
+	add	x24, x26, x24           /* a[4]<<*a3x2.hi.. */
+	umulh	x4, x22, x23            /* a[7]<<*a7x2.hi */
+	ldr	x20, [sp, #80]          /* reload a */
+	umulh	x26, x22, x2            /* a[7]<<*a6x2x2.hi */
+	add	x4, x0, x4              /* a[3]<<*a2x2.hi.. */
+	umulh	x0, x22, x6             /* a[7]<<*a4x2x2.hi */
+	ldr	x22, [sp, #104]         /* a[2]<<*a[2].hi.. */
+	ldr	x20, [x20, #64]         /* a[8] */
+	madd	x21, x20, x27, x21      /* a1a1.lo..            sums[k] += x * (n * y) */
+	lsl	x23, x23, #1            /* a7x2x2 */
+	madd	x9, x20, x3, x9         /* a1a0x2.lo.. */
+	add	x26, x22, x26           /* a[2]<<*a[2].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	lsl	x22, x20, #1            /* a8x2                 sums[k] += x * (n * y) */
+	add	x14, x14, x0            /* a[1]<<*a[1].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x8, x20, x11, x8        /* a0a0.lo..            sums[k] += x * (n * y) */
+	madd	x12, x20, x28, x12      /* a2a2.lo.. */
+	madd	x0, x20, x6, x16        /* a2a1x2.lo.. */
+	madd	x16, x20, x10, x1       /* a4a4.lo.. */
+	madd	x17, x20, x22, x17      /* a4a3x2.lo.. */
+	ldr	x1, [sp, #96]           /* a3a3.lo.. */
+	madd	x1, x20, x23, x1        /* a3a3.lo.. */
+	madd	x13, x20, x2, x13       /* a3a2x2.lo.. */
+	lsl	x20, x20, #4            /* a[8]<<               highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x3, x20, x3             /* a[8]<<*a2x2x2.hi */
+	umulh	x6, x20, x6             /* a[8]<<*a4x2x2.hi */
+	umulh	x28, x20, x28           /* a[8]<<*a5x2x2.hi */
+	umulh	x27, x20, x27           /* a[8]<<*a3x2x2.hi */
+	add	x7, x7, x3              /* a[1]<<*a0x2.hi.. */
+	umulh	x10, x20, x10           /* a[8]<<*a0x2.hi */
+	add	x6, x5, x6              /* a[2]<<*a1x2.hi.. */
+	umulh	x11, x20, x11           /* a[8]<<*a1x2x2.hi */
+	add	x14, x14, x27           /* a[1]<<*a[1].hi.. */
+	add	x5, x26, x28            /* a[2]<<*a[2].hi.. */
+	add	x10, x15, x10           /* a[4]<<*a[4].hi.. */
+	sub	x15, x0, x6, lsl #60    /* a2a1x2.lo..          rest = sums[k] - (highs[k + 1] << 60) */
+	add	x11, x19, x11           /* a[0]<<*a[0].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x3, x20, x22            /* a[8]<<*a8x2.hi */
+	lsl	x19, x10, #1            /* a[4]<<*a[4].hi..<<   highs = [2 * highs[8], *highs[:8], highs[8]] */
+	umulh	x2, x20, x2             /* a[8]<<*a6x2x2.hi     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	sub	x22, x8, x11, lsl #60   /* a0a0.lo..            rest = sums[k] - (highs[k + 1] << 60) */
+	add	x26, x9, x11, lsl #2    /* a1a0x2.lo..          limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x3, x24, x3             /* a[4]<<*a3x2.hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	sub	x24, x21, x14, lsl #60  /* a1a1.lo..            rest = sums[k] - (highs[k + 1] << 60) */
+	add	x15, x14, x15, lsr #2   /* a[1]<<*a[1].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	add	x27, x16, x3, lsl #2    /* a4a4.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x24, x7, x24, lsr #2    /* a[1]<<*a0x2.hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	add	x22, x19, x22, lsr #2   /* a[4]<<*a[4].hi..<<.. */
+	add	x21, x21, x7, lsl #2    /* a1a1.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	sub	x9, x9, x7, lsl #60     /* a1a0x2.lo..          rest = sums[k] - (highs[k + 1] << 60) */
+	umulh	x7, x20, x23            /* a[8]<<*a7x2x2.hi     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	and	x20, x21, #0x3ffffffffffffff /* (a1a1.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x4, x4, x2              /* a[3]<<*a2x2.hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	sub	x2, x12, x5, lsl #60    /* a2a2.lo..            rest = sums[k] - (highs[k + 1] << 60) */
+	add	x12, x12, x6, lsl #2    /* a2a2.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x21, x13, x5, lsl #2    /* a3a2x2.lo.. */
+	add	x7, x25, x7             /* a[3]<<*a[3].hi..     highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	and	x23, x27, #0x1ffffffffffffff /* (a4a4.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
 	sub	x10, x16, x10, lsl #60  /* a4a4.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x16, x16, x3, lsl #2    /* a4a4.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x5, x5, x1, lsr #2      /* a[3]<<*a[3].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	and	x8, x8, #0x3ffffffffffffff /* (a0a0.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	and	x9, x9, #0x3ffffffffffffff /* (a1a0x2.lo..).low */
-	and	x1, x19, #0x3ffffffffffffff /* (a1a1.lo..).low */
-	add	x10, x3, x10, lsr #2    /* a[4]<<*a3x2.hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	add	x9, x9, x2, lsr #56     /* (a1a0x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x11, x1, x11, lsr #56   /* (a1a1.lo..).low.. */
-	and	x3, x21, #0x3ffffffffffffff /* (a2a1x2.lo..).low    limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x14, x3, x14, lsr #56   /* (a2a1x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
+	sub	x16, x17, x3, lsl #60   /* a4a3x2.lo.. */
+	sub	x13, x13, x4, lsl #60   /* a3a2x2.lo.. */
+	sub	x25, x1, x7, lsl #60    /* a3a3.lo.. */
+	add	x6, x6, x2, lsr #2      /* a[2]<<*a1x2.hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	add	x10, x3, x10, lsr #2    /* a[4]<<*a3x2.hi.. */
+	add	x0, x0, x14, lsl #2     /* a2a1x2.lo..          limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	and	x14, x0, #0x3ffffffffffffff /* (a2a1x2.lo..).low */
+	add	x17, x17, x7, lsl #2    /* a4a3x2.lo.. */
+	add	x13, x5, x13, lsr #2    /* a[2]<<*a[2].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
 	and	x12, x12, #0x3ffffffffffffff /* (a2a2.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	and	x3, x0, #0x3ffffffffffffff /* (a3a2x2.lo..).low */
-	and	x13, x13, #0x3ffffffffffffff /* (a3a3.lo..).low */
-	add	x8, x8, x10, lsr #55    /* (a0a0.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x10, x12, x15, lsr #56  /* (a2a2.lo..).low.. */
-	add	x12, x3, x17, lsr #56   /* (a3a2x2.lo..).low.. */
-	ldr	x17, [sp, #88]          /* out */
-	add	x13, x13, x7, lsr #56   /* (a3a3.lo..).low.. */
-	and	x15, x4, #0x3ffffffffffffff /* (a4a3x2.lo..).low    limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	and	x16, x16, #0x1ffffffffffffff /* (a4a4.lo..).low */
-	stp	x9, x11, [x17, #8]      /*                      return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x9, x15, x6, lsr #56    /* (a4a3x2.lo..).low.. */
-	add	x11, x16, x5, lsr #56   /* (a4a4.lo..).low.. */
-	str	x8, [x17]
-	stp	x14, x10, [x17, #24]
-	stp	x12, x13, [x17, #40]
-	stp	x9, x11, [x17, #56]
-	ldr	x30, [sp, #80]          /* restore */
-	.cfi_restore x30
+	and	x5, x26, #0x3ffffffffffffff /* (a1a0x2.lo..).low */
+	add	x3, x1, x4, lsl #2      /* a3a3.lo.. */
+	add	x11, x11, x9, lsr #2    /* a[0]<<*a[0].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	ldr	x9, [sp, #88]           /* out */
+	add	x4, x4, x25, lsr #2     /* a[3]<<*a2x2.hi.. */
+	add	x8, x8, x19, lsl #2     /* a0a0.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	and	x3, x3, #0x3ffffffffffffff /* (a3a3.lo..).low */
+	add	x5, x5, x22, lsr #56    /* (a1a0x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
+	and	x17, x17, #0x3ffffffffffffff /* (a4a3x2.lo..).low    limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x16, x7, x16, lsr #2    /* a[3]<<*a[3].hi..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	and	x8, x8, #0x3ffffffffffffff /* (a0a0.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x12, x12, x15, lsr #56  /* (a2a2.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x15, x23, x16, lsr #56  /* (a4a4.lo..).low.. */
+	and	x16, x21, #0x3ffffffffffffff /* (a3a2x2.lo..).low    limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x17, x17, x4, lsr #56   /* (a4a3x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x8, x8, x10, lsr #55    /* (a0a0.lo..).low.. */
+	add	x11, x20, x11, lsr #56  /* (a1a1.lo..).low.. */
+	add	x10, x3, x13, lsr #56   /* (a3a3.lo..).low.. */
+	add	x14, x14, x24, lsr #56  /* (a2a1x2.lo..).low.. */
+	add	x13, x16, x6, lsr #56   /* (a3a2x2.lo..).low.. */
+	stp	x17, x15, [x9, #56]
+	str	x8, [x9]
+	stp	x14, x12, [x9, #24]
+	stp	x13, x10, [x9, #40]
+	stp	x5, x11, [x9, #8]
 	ldp	x27, x28, [sp, #64]     /* restore */
 	.cfi_restore x27
 	.cfi_restore x28
@@ -753,8 +751,6 @@ SYMBOL(p521_9x58_sqr):
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
-	autiasp
-	.cfi_negate_ra_state
 	ret
 	.cfi_endproc
 	SIZE(p521_9x58_sqr)
@@ -799,254 +795,253 @@ SYMBOL(p521_9x58_square_n):
 	.cfi_offset x28, -56
 	str	x30, [sp, #80]          /* save */
 	.cfi_offset x30, -48
-	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	ldp	x12, x13, [x1, #32]     /* x12=a[4] x13=a[5] */
-	ldp	x14, x15, [x1, #48]     /* x14=a[6] x15=a[7] */
-	ldr	x16, [x1, #64]          /* a[8] */
 	str	x0, [sp, #88]           /* spill out */
+	ldr	x16, [x1, #64]          /* a[8] */
+	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
+	ldp	x14, x15, [x1, #48]     /* x14=a[6] x15=a[7] */
+	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x12, x13, [x1, #32]     /* x12=a[4] x13=a[5] */
 	cbz	x2, LOCAL(square_n_none)
 LOCAL(square_n_loop3):
-	lsl	x17, x8, #1             /* s0x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	lsl	x6, x10, #1             /* s2x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
 	lsl	x7, x9, #1              /* s1x2 */
-	lsl	x6, x10, #1             /* s2x2 */
-	lsl	x5, x11, #1             /* s3x2 */
-	lsl	x4, x12, #1             /* s4x2 */
-	lsl	x3, x13, #1             /* s5x2 */
-	lsl	x1, x14, #1             /* s6x2 */
-	lsl	x0, x15, #1             /* s7x2 */
-	lsl	x19, x8, #4             /* s0<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	lsl	x20, x9, #4             /* s1<< */
-	mul	x21, x10, x17           /* s2s0x2.lo            sums[k] += x * (n * y) */
-	lsl	x22, x10, #4            /* s2<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x19, x19, x8            /* s0<<*s0.hi */
-	umulh	x23, x20, x17           /* s1<<*s0x2.hi */
-	umulh	x20, x20, x9            /* s1<<*s1.hi */
-	umulh	x24, x22, x17           /* s2<<*s0x2.hi */
-	umulh	x25, x22, x7            /* s2<<*s1x2.hi */
-	umulh	x22, x22, x10           /* s2<<*s2.hi */
-	mul	x26, x11, x17           /* s3s0x2.lo            sums[k] += x * (n * y) */
-	add	x20, x20, x24           /* s1<<*s1.hi..         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	madd	x21, x9, x9, x21        /* s1s1.lo..            sums[k] += x * (n * y) */
-	madd	x24, x10, x7, x26       /* s2s1x2.lo.. */
-	mul	x26, x11, x7            /* s3s1x2.lo */
-	madd	x10, x10, x10, x26      /* s2s2.lo.. */
-	lsl	x26, x11, #4            /* s3<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	madd	x10, x12, x17, x10      /* s2s2.lo..            sums[k] += x * (n * y) */
-	umulh	x27, x26, x17           /* s3<<*s0x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x25, x25, x27           /* s2<<*s1x2.hi.. */
-	umulh	x27, x26, x7            /* s3<<*s1x2.hi */
-	add	x22, x22, x27           /* s2<<*s2.hi.. */
-	umulh	x27, x26, x6            /* s3<<*s2x2.hi */
-	umulh	x26, x26, x11           /* s3<<*s3.hi */
-	mul	x28, x12, x7            /* s4s1x2.lo            sums[k] += x * (n * y) */
-	madd	x28, x11, x6, x28       /* s3s2x2.lo.. */
-	madd	x28, x13, x17, x28      /* s3s2x2.lo.. */
-	mul	x30, x12, x6            /* s4s2x2.lo */
-	madd	x11, x11, x11, x30      /* s3s3.lo.. */
-	madd	x11, x13, x7, x11       /* s3s3.lo.. */
-	lsl	x4, x4, #1              /* s4x2x2 */
-	lsl	x30, x12, #4            /* s4<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	lsl	x17, x8, #1             /* s0x2 */
+	mul	x30, x12, x6            /* s4s2x2.lo            sums[k] += x * (n * y) */
+	madd	x5, x11, x11, x30       /* s3s3.lo.. */
+	madd	x5, x13, x7, x5         /* s3s3.lo.. */
+	madd	x5, x14, x17, x5        /* s3s3.lo.. */
+	mul	x26, x11, x17           /* s3s0x2.lo */
+	lsl	x1, x14, #1             /* s6x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	mul	x4, x11, x7             /* s3s1x2.lo            sums[k] += x * (n * y) */
 	str	x2, [sp, #96]           /* spill n */
-	umulh	x2, x30, x17            /* s4<<*s0x2.hi */
-	add	x2, x22, x2             /* s2<<*s2.hi.. */
-	umulh	x22, x30, x7            /* s4<<*s1x2.hi */
-	add	x22, x27, x22           /* s3<<*s2x2.hi.. */
-	umulh	x27, x30, x6            /* s4<<*s2x2.hi */
-	add	x26, x26, x27           /* s3<<*s3.hi.. */
-	umulh	x27, x30, x5            /* s4<<*s3x2.hi */
-	umulh	x30, x30, x12           /* s4<<*s4.hi */
-	str	x16, [sp, #104]         /* spill s8 */
-	mul	x16, x13, x6            /* s5s2x2.lo            sums[k] += x * (n * y) */
-	madd	x16, x12, x5, x16       /* s4s3x2.lo.. */
-	str	x2, [sp, #112]          /* spill s2<<*s2.hi.. */
-	mul	x2, x13, x5             /* s5s3x2.lo */
-	madd	x12, x12, x12, x2       /* s4s4.lo.. */
-	mul	x2, x13, x4             /* s5s4x2x2.lo */
-	madd	x8, x8, x8, x2          /* s0s0.lo.. */
-	madd	x11, x14, x17, x11      /* s3s3.lo.. */
-	madd	x16, x14, x7, x16       /* s4s3x2.lo.. */
-	mul	x2, x13, x3             /* s5s5x2.lo */
-	madd	x9, x9, x17, x2         /* s1s0x2.lo.. */
-	lsl	x13, x13, #4            /* s5<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	madd	x12, x14, x6, x12       /* s4s4.lo..            sums[k] += x * (n * y) */
-	umulh	x2, x13, x17            /* s5<<*s0x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x2, x22, x2             /* s3<<*s2x2.hi.. */
-	madd	x9, x14, x4, x9         /* s1s0x2.lo..          sums[k] += x * (n * y) */
-	umulh	x22, x13, x7            /* s5<<*s1x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x22, x26, x22           /* s3<<*s3.hi.. */
+	lsl	x2, x12, #1             /* s4x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	lsl	x22, x10, #4            /* s2<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	lsl	x3, x11, #1             /* s3x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	madd	x24, x10, x7, x26       /* s2s1x2.lo..          sums[k] += x * (n * y) */
+	umulh	x0, x22, x17            /* s2<<*s0x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	lsl	x26, x11, #4            /* s3<< */
 	madd	x24, x14, x1, x24       /* s2s1x2.lo..          sums[k] += x * (n * y) */
-	umulh	x26, x13, x6            /* s5<<*s2x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x26, x27, x26           /* s4<<*s3x2.hi.. */
-	umulh	x27, x13, x5            /* s5<<*s3x2.hi */
-	add	x27, x30, x27           /* s4<<*s4.hi.. */
-	lsl	x5, x5, #1              /* s3x2x2               sums[k] += x * (n * y) */
-	madd	x8, x14, x5, x8         /* s0s0.lo.. */
-	umulh	x30, x13, x4            /* s5<<*s4x2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x19, x19, x30           /* s0<<*s0.hi.. */
-	umulh	x13, x13, x3            /* s5<<*s5x2.hi */
-	add	x13, x23, x13           /* s1<<*s0x2.hi.. */
-	lsl	x3, x3, #1              /* s5x2x2               sums[k] += x * (n * y) */
-	madd	x21, x14, x3, x21       /* s1s1.lo.. */
-	lsl	x14, x14, #4            /* s6<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	madd	x16, x15, x17, x16      /* s4s3x2.lo..          sums[k] += x * (n * y) */
-	madd	x12, x15, x7, x12       /* s4s4.lo.. */
-	umulh	x23, x14, x17           /* s6<<*s0x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x22, x22, x23           /* s3<<*s3.hi.. */
-	madd	x9, x15, x5, x9         /* s1s0x2.lo..          sums[k] += x * (n * y) */
-	umulh	x23, x14, x7            /* s6<<*s1x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x23, x26, x23           /* s4<<*s3x2.hi.. */
-	madd	x21, x15, x4, x21       /* s1s1.lo..            sums[k] += x * (n * y) */
-	madd	x24, x15, x3, x24       /* s2s1x2.lo.. */
-	umulh	x26, x14, x6            /* s6<<*s2x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x26, x27, x26           /* s4<<*s4.hi.. */
-	lsl	x6, x6, #1              /* s2x2x2               sums[k] += x * (n * y) */
-	madd	x8, x15, x6, x8         /* s0s0.lo.. */
-	umulh	x27, x14, x5            /* s6<<*s3x2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	lsl	x30, x12, #4            /* s4<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	mul	x21, x10, x17           /* s2s0x2.lo            sums[k] += x * (n * y) */
+	madd	x21, x9, x9, x21        /* s1s1.lo.. */
+	lsl	x20, x9, #4             /* s1<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x4, x10, x10, x4        /* s2s2.lo..            sums[k] += x * (n * y) */
+	umulh	x10, x22, x10           /* s2<<*s2.hi           highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	lsl	x19, x8, #4             /* s0<< */
+	umulh	x23, x20, x9            /* s1<<*s1.hi */
+	umulh	x27, x26, x17           /* s3<<*s0x2.hi */
+	umulh	x25, x26, x7            /* s3<<*s1x2.hi */
+	madd	x4, x12, x17, x4        /* s2s2.lo..            sums[k] += x * (n * y) */
+	umulh	x22, x22, x7            /* s2<<*s1x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x10, x10, x25           /* s2<<*s2.hi.. */
+	umulh	x20, x20, x17           /* s1<<*s0x2.hi */
+	umulh	x25, x30, x17           /* s4<<*s0x2.hi */
+	add	x22, x22, x27           /* s2<<*s1x2.hi.. */
+	lsl	x27, x13, #1            /* s5x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
+	add	x10, x10, x25           /* s2<<*s2.hi..         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	mul	x25, x13, x6            /* s5s2x2.lo            sums[k] += x * (n * y) */
+	madd	x25, x12, x3, x25       /* s4s3x2.lo.. */
+	mul	x28, x12, x7            /* s4s1x2.lo */
+	madd	x28, x11, x6, x28       /* s3s2x2.lo.. */
+	add	x0, x23, x0             /* s1<<*s1.hi..         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x11, x26, x11           /* s3<<*s3.hi */
+	umulh	x23, x30, x7            /* s4<<*s1x2.hi */
+	str	x5, [sp, #104]          /* spill s3s3.lo.. */
+	madd	x5, x14, x7, x25        /* s4s3x2.lo..          sums[k] += x * (n * y) */
+	umulh	x25, x26, x6            /* s3<<*s2x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x5, x15, x17, x5        /* s4s3x2.lo..          sums[k] += x * (n * y) */
+	madd	x28, x13, x17, x28      /* s3s2x2.lo.. */
+	add	x23, x25, x23           /* s3<<*s2x2.hi..       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	mul	x25, x13, x3            /* s5s3x2.lo            sums[k] += x * (n * y) */
+	lsl	x2, x2, #1              /* s4x2x2 */
+	mul	x26, x13, x27           /* s5s5x2.lo */
+	madd	x25, x12, x12, x25      /* s4s4.lo.. */
+	str	x5, [sp, #112]          /* spill s4s3x2.lo.. */
+	umulh	x12, x30, x12           /* s4<<*s4.hi           highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x9, x9, x17, x26        /* s1s0x2.lo..          sums[k] += x * (n * y) */
+	lsl	x5, x13, #4             /* s5<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x19, x19, x8            /* s0<<*s0.hi */
+	umulh	x26, x30, x6            /* s4<<*s2x2.hi */
+	mul	x13, x13, x2            /* s5s4x2x2.lo          sums[k] += x * (n * y) */
+	madd	x8, x8, x8, x13         /* s0s0.lo.. */
+	add	x26, x11, x26           /* s3<<*s3.hi..         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x11, x5, x3             /* s5<<*s3x2.hi */
+	umulh	x13, x30, x3            /* s4<<*s3x2.hi */
+	add	x11, x12, x11           /* s4<<*s4.hi.. */
+	umulh	x12, x5, x27            /* s5<<*s5x2.hi */
+	madd	x25, x14, x6, x25       /* s4s4.lo..            sums[k] += x * (n * y) */
+	umulh	x30, x5, x17            /* s5<<*s0x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x12, x20, x12           /* s1<<*s0x2.hi.. */
+	lsl	x20, x27, #1            /* s5x2x2               sums[k] += x * (n * y) */
+	umulh	x27, x5, x6             /* s5<<*s2x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x23, x23, x30           /* s3<<*s2x2.hi.. */
+	madd	x25, x15, x7, x25       /* s4s4.lo..            sums[k] += x * (n * y) */
+	lsl	x30, x14, #4            /* s6<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	lsl	x3, x3, #1              /* s3x2x2               sums[k] += x * (n * y) */
+	add	x13, x13, x27           /* s4<<*s3x2.hi..       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x27, x5, x2             /* s5<<*s4x2x2.hi */
 	add	x19, x19, x27           /* s0<<*s0.hi.. */
-	madd	x27, x15, x0, x28       /* s3s2x2.lo..          sums[k] += x * (n * y) */
-	umulh	x28, x14, x4            /* s6<<*s4x2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x13, x13, x28           /* s1<<*s0x2.hi.. */
-	umulh	x28, x14, x3            /* s6<<*s5x2x2.hi */
-	add	x20, x20, x28           /* s1<<*s1.hi.. */
-	umulh	x14, x14, x1            /* s6<<*s6x2.hi */
-	add	x14, x25, x14           /* s2<<*s1x2.hi.. */
+	umulh	x27, x30, x3            /* s6<<*s3x2x2.hi */
+	umulh	x5, x5, x7              /* s5<<*s1x2.hi */
+	madd	x24, x15, x20, x24      /* s2s1x2.lo..          sums[k] += x * (n * y) */
+	madd	x8, x14, x3, x8         /* s0s0.lo.. */
+	madd	x9, x14, x2, x9         /* s1s0x2.lo.. */
+	madd	x9, x15, x3, x9         /* s1s0x2.lo.. */
+	add	x5, x26, x5             /* s3<<*s3.hi..         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	lsl	x26, x6, #1             /* s2x2x2               sums[k] += x * (n * y) */
+	umulh	x6, x30, x6             /* s6<<*s2x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x19, x19, x27           /* s0<<*s0.hi.. */
+	madd	x21, x14, x20, x21      /* s1s1.lo..            sums[k] += x * (n * y) */
+	lsl	x14, x15, #4            /* s7<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x27, x30, x17           /* s6<<*s0x2.hi */
+	add	x11, x11, x6            /* s4<<*s4.hi.. */
+	umulh	x6, x30, x2             /* s6<<*s4x2x2.hi */
+	add	x5, x5, x27             /* s3<<*s3.hi.. */
+	umulh	x27, x30, x20           /* s6<<*s5x2x2.hi */
+	add	x12, x12, x6            /* s1<<*s0x2.hi.. */
+	madd	x8, x15, x26, x8        /* s0s0.lo..            sums[k] += x * (n * y) */
+	umulh	x6, x30, x7             /* s6<<*s1x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x30, x30, x1            /* s6<<*s6x2.hi */
+	add	x22, x22, x30           /* s2<<*s1x2.hi.. */
+	umulh	x30, x14, x26           /* s7<<*s2x2x2.hi */
+	add	x0, x0, x27             /* s1<<*s1.hi.. */
+	umulh	x27, x14, x17           /* s7<<*s0x2.hi */
+	add	x13, x13, x6            /* s4<<*s3x2.hi.. */
+	umulh	x6, x14, x20            /* s7<<*s5x2x2.hi */
+	add	x19, x19, x30           /* s0<<*s0.hi.. */
+	madd	x21, x15, x2, x21       /* s1s1.lo..            sums[k] += x * (n * y) */
+	umulh	x30, x14, x7            /* s7<<*s1x2.hi         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x13, x13, x27           /* s4<<*s3x2.hi.. */
 	lsl	x1, x1, #1              /* s6x2x2               sums[k] += x * (n * y) */
-	madd	x10, x15, x1, x10       /* s2s2.lo.. */
-	lsl	x15, x15, #4            /* s7<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x25, x15, x17           /* s7<<*s0x2.hi */
-	add	x23, x23, x25           /* s4<<*s3x2.hi.. */
-	ldr	x28, [sp, #112]         /* s2<<*s2.hi.. */
-	umulh	x25, x15, x7            /* s7<<*s1x2.hi */
-	add	x25, x26, x25           /* s4<<*s4.hi.. */
+	add	x6, x22, x6             /* s2<<*s1x2.hi..       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x22, x14, x2            /* s7<<*s4x2x2.hi */
+	add	x11, x11, x30           /* s4<<*s4.hi.. */
+	umulh	x27, x14, x1            /* s7<<*s6x2x2.hi */
+	add	x0, x0, x22             /* s1<<*s1.hi.. */
+	madd	x9, x16, x26, x9        /* s1s0x2.lo..          sums[k] += x * (n * y) */
+	umulh	x22, x14, x3            /* s7<<*s3x2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x21, x16, x3, x21       /* s1s1.lo..            sums[k] += x * (n * y) */
+	add	x12, x12, x22           /* s1<<*s0x2.hi..       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	lsl	x22, x16, #4            /* s8<< */
+	add	x10, x10, x27           /* s2<<*s2.hi.. */
+	lsl	x27, x15, #1            /* s7x2                 (x, {(i + j) % 9: (1 + (i + j) // 9, x if i == j else 2 * a[j]) for j in range(i + 1)}) for i, x in enumerate(a) */
 	lsl	x7, x7, #1              /* s1x2x2               sums[k] += x * (n * y) */
-	umulh	x26, x15, x6            /* s7<<*s2x2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x19, x19, x26           /* s0<<*s0.hi.. */
-	umulh	x26, x15, x5            /* s7<<*s3x2x2.hi */
-	add	x13, x13, x26           /* s1<<*s0x2.hi.. */
-	umulh	x26, x15, x4            /* s7<<*s4x2x2.hi */
-	add	x20, x20, x26           /* s1<<*s1.hi.. */
-	umulh	x26, x15, x3            /* s7<<*s5x2x2.hi */
-	add	x14, x14, x26           /* s2<<*s1x2.hi.. */
-	umulh	x26, x15, x1            /* s7<<*s6x2x2.hi */
-	add	x26, x28, x26           /* s2<<*s2.hi.. */
-	umulh	x15, x15, x0            /* s7<<*s7x2.hi */
-	add	x15, x2, x15            /* s3<<*s2x2.hi.. */
-	lsl	x2, x0, #1              /* s7x2x2               sums[k] += x * (n * y) */
-	ldr	x0, [sp, #104]          /* s8 */
-	madd	x12, x0, x17, x12       /* s4s4.lo.. */
-	madd	x8, x0, x7, x8          /* s0s0.lo.. */
-	madd	x9, x0, x6, x9          /* s1s0x2.lo.. */
-	madd	x21, x0, x5, x21        /* s1s1.lo.. */
-	madd	x24, x0, x4, x24        /* s2s1x2.lo.. */
-	madd	x10, x0, x3, x10        /* s2s2.lo.. */
-	madd	x27, x0, x1, x27        /* s3s2x2.lo.. */
-	madd	x11, x0, x2, x11        /* s3s3.lo.. */
-	lsl	x28, x0, #1             /* s8x2 */
-	madd	x16, x0, x28, x16       /* s4s3x2.lo.. */
-	lsl	x0, x0, #4              /* s8<<                 highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	umulh	x17, x0, x17            /* s8<<*s0x2.hi */
-	add	x17, x25, x17           /* s4<<*s4.hi.. */
-	umulh	x7, x0, x7              /* s8<<*s1x2x2.hi */
+	umulh	x26, x22, x26           /* s8<<*s2x2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	lsl	x30, x16, #1            /* s8x2                 sums[k] += x * (n * y) */
+	madd	x28, x15, x27, x28      /* s3s2x2.lo.. */
+	madd	x15, x15, x1, x4        /* s2s2.lo.. */
+	madd	x4, x16, x17, x25       /* s4s4.lo.. */
+	add	x12, x12, x26           /* s1<<*s0x2.hi..       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x25, x22, x2            /* s8<<*s4x2x2.hi */
+	madd	x8, x16, x7, x8         /* s0s0.lo..            sums[k] += x * (n * y) */
+	umulh	x3, x22, x3             /* s8<<*s3x2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x15, x16, x20, x15      /* s2s2.lo..            sums[k] += x * (n * y) */
+	madd	x2, x16, x2, x24        /* s2s1x2.lo.. */
+	add	x6, x6, x25             /* s2<<*s1x2.hi..       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x14, x14, x27           /* s7<<*s7x2.hi */
+	lsl	x24, x27, #1            /* s7x2x2               sums[k] += x * (n * y) */
+	umulh	x7, x22, x7             /* s8<<*s1x2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	umulh	x17, x22, x17           /* s8<<*s0x2.hi */
+	ldp	x26, x25, [sp, #104]    /* x26=s3s3.lo.. x25=s4s3x2.lo.. */
+	madd	x26, x16, x24, x26      /* s3s3.lo..            sums[k] += x * (n * y) */
+	umulh	x24, x22, x24           /* s8<<*s7x2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x25, x16, x30, x25      /* s4s3x2.lo..          sums[k] += x * (n * y) */
+	add	x27, x15, x6, lsl #2    /* s2s2.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x14, x23, x14           /* s3<<*s2x2.hi..       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x17, x11, x17           /* s4<<*s4.hi.. */
+	umulh	x11, x22, x30           /* s8<<*s8x2.hi */
 	add	x7, x19, x7             /* s0<<*s0.hi.. */
-	umulh	x6, x0, x6              /* s8<<*s2x2x2.hi */
-	add	x13, x13, x6            /* s1<<*s0x2.hi.. */
-	umulh	x6, x0, x5              /* s8<<*s3x2x2.hi */
-	add	x6, x20, x6             /* s1<<*s1.hi.. */
-	umulh	x5, x0, x4              /* s8<<*s4x2x2.hi */
-	add	x14, x14, x5            /* s2<<*s1x2.hi.. */
-	umulh	x5, x0, x3              /* s8<<*s5x2x2.hi */
-	umulh	x4, x0, x1              /* s8<<*s6x2x2.hi */
-	umulh	x3, x0, x2              /* s8<<*s7x2x2.hi */
-	umulh	x2, x0, x28             /* s8<<*s8x2.hi */
-	lsl	x1, x17, #1             /* s4<<*s4.hi..<<       highs = [2 * highs[8], *highs[:8], highs[8]] */
-	sub	x0, x8, x7, lsl #60     /* s0s0.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x5, x26, x5             /* s2<<*s2.hi..         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x15, x15, x4            /* s3<<*s2x2.hi.. */
-	add	x4, x22, x3             /* s3<<*s3.hi.. */
-	add	x8, x8, x1, lsl #2      /* s0s0.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x3, x23, x2             /* s4<<*s3x2.hi..       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
-	add	x2, x1, x0, lsr #2      /* s4<<*s4.hi..<<..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	sub	x1, x9, x13, lsl #60    /* s1s0x2.lo..          rest = sums[k] - (highs[k + 1] << 60) */
-	add	x9, x9, x7, lsl #2      /* s1s0x2.lo..          limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x0, x21, x6, lsl #60    /* s1s1.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x19, x21, x13, lsl #2   /* s1s1.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x20, x24, x14, lsl #60  /* s2s1x2.lo..          rest = sums[k] - (highs[k + 1] << 60) */
-	add	x21, x24, x6, lsl #2    /* s2s1x2.lo..          limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x7, x7, x1, lsr #2      /* s0<<*s0.hi..         carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	sub	x1, x10, x5, lsl #60    /* s2s2.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x22, x10, x14, lsl #2   /* s2s2.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x10, x27, x15, lsl #60  /* s3s2x2.lo..          rest = sums[k] - (highs[k + 1] << 60) */
-	add	x13, x13, x0, lsr #2    /* s1<<*s0x2.hi..       carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	add	x6, x6, x20, lsr #2     /* s1<<*s1.hi.. */
-	add	x0, x27, x5, lsl #2     /* s3s2x2.lo..          limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x20, x11, x4, lsl #60   /* s3s3.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x14, x14, x1, lsr #2    /* s2<<*s1x2.hi..       carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	add	x5, x5, x10, lsr #2     /* s2<<*s2.hi.. */
-	add	x1, x11, x15, lsl #2    /* s3s3.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x10, x16, x3, lsl #60   /* s4s3x2.lo..          rest = sums[k] - (highs[k + 1] << 60) */
-	add	x15, x15, x20, lsr #2   /* s3<<*s2x2.hi..       carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	add	x16, x16, x4, lsl #2    /* s4s3x2.lo..          limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	sub	x11, x12, x17, lsl #60  /* s4s4.lo..            rest = sums[k] - (highs[k + 1] << 60) */
-	add	x17, x12, x3, lsl #2    /* s4s4.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	add	x4, x4, x10, lsr #2     /* s3<<*s3.hi..         carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	umulh	x19, x22, x1            /* s8<<*s6x2x2.hi */
+	sub	x23, x9, x12, lsl #60   /* s1s0x2.lo..          rest = sums[k] - (highs[k + 1] << 60) */
+	add	x19, x14, x19           /* s3<<*s2x2.hi..       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x14, x5, x24            /* s3<<*s3.hi.. */
+	sub	x5, x8, x7, lsl #60     /* s0s0.lo..            rest = sums[k] - (highs[k + 1] << 60) */
+	umulh	x20, x22, x20           /* s8<<*s5x2x2.hi       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x22, x21, x12, lsl #2   /* s1s1.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x9, x9, x7, lsl #2      /* s1s0x2.lo.. */
+	add	x24, x26, x19, lsl #2   /* s3s3.lo.. */
+	add	x10, x10, x20           /* s2<<*s2.hi..         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	madd	x16, x16, x1, x28       /* s3s2x2.lo..          sums[k] += x * (n * y) */
+	sub	x1, x4, x17, lsl #60    /* s4s4.lo..            rest = sums[k] - (highs[k + 1] << 60) */
+	add	x11, x13, x11           /* s4<<*s3x2.hi..       highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	add	x7, x7, x23, lsr #2     /* s0<<*s0.hi..         carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	sub	x13, x15, x10, lsl #60  /* s2s2.lo..            rest = sums[k] - (highs[k + 1] << 60) */
+	add	x15, x25, x14, lsl #2   /* s4s3x2.lo..          limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	sub	x20, x26, x14, lsl #60  /* s3s3.lo..            rest = sums[k] - (highs[k + 1] << 60) */
+	sub	x23, x25, x11, lsl #60  /* s4s3x2.lo.. */
+	add	x3, x0, x3              /* s1<<*s1.hi..         highs[k] += ((x << 4) * (n * y)).split(64)[1] */
+	sub	x0, x16, x19, lsl #60   /* s3s2x2.lo..          rest = sums[k] - (highs[k + 1] << 60) */
+	lsl	x17, x17, #1            /* s4<<*s4.hi..<<       highs = [2 * highs[8], *highs[:8], highs[8]] */
+	add	x4, x4, x11, lsl #2     /* s4s4.lo..            limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x5, x17, x5, lsr #2     /* s4<<*s4.hi..<<..     carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	and	x9, x9, #0x3ffffffffffffff /* (s1s0x2.lo..).low    limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x25, x2, x3, lsl #2     /* s2s1x2.lo.. */
+	and	x4, x4, #0x1ffffffffffffff /* (s4s4.lo..).low */
+	add	x23, x14, x23, lsr #2   /* s3<<*s3.hi..         carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	add	x14, x10, x0, lsr #2    /* s2<<*s2.hi.. */
+	ldr	x0, [sp, #96]           /* n */
+	add	x10, x16, x10, lsl #2   /* s3s2x2.lo..          limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x8, x8, x17, lsl #2     /* s0s0.lo.. */
+	and	x16, x24, #0x3ffffffffffffff /* (s3s3.lo..).low */
+	add	x17, x11, x1, lsr #2    /* s4<<*s3x2.hi..       carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	sub	x11, x21, x3, lsl #60   /* s1s1.lo..            rest = sums[k] - (highs[k + 1] << 60) */
+	add	x14, x16, x14, lsr #56  /* (s3s3.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
+	and	x16, x27, #0x3ffffffffffffff /* (s2s2.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	and	x1, x10, #0x3ffffffffffffff /* (s3s2x2.lo..).low */
+	and	x10, x22, #0x3ffffffffffffff /* (s1s1.lo..).low */
+	add	x12, x12, x11, lsr #2   /* s1<<*s0x2.hi..       carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	add	x19, x19, x20, lsr #2   /* s3<<*s2x2.hi.. */
+	and	x11, x25, #0x3ffffffffffffff /* (s2s1x2.lo..).low    limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x11, x11, x12, lsr #56  /* (s2s1x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
+	and	x15, x15, #0x3ffffffffffffff /* (s4s3x2.lo..).low    limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
+	add	x15, x15, x19, lsr #56  /* (s4s3x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
+	sub	x2, x2, x6, lsl #60     /* s2s1x2.lo..          rest = sums[k] - (highs[k + 1] << 60) */
 	and	x8, x8, #0x3ffffffffffffff /* (s0s0.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	and	x9, x9, #0x3ffffffffffffff /* (s1s0x2.lo..).low */
-	and	x10, x19, #0x3ffffffffffffff /* (s1s1.lo..).low */
-	add	x12, x3, x11, lsr #2    /* s4<<*s3x2.hi..       carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
-	add	x9, x9, x2, lsr #56     /* (s1s0x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x10, x10, x7, lsr #56   /* (s1s1.lo..).low.. */
-	and	x11, x21, #0x3ffffffffffffff /* (s2s1x2.lo..).low    limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	ldr	x2, [sp, #96]           /* n */
-	add	x11, x11, x13, lsr #56  /* (s2s1x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
-	and	x13, x22, #0x3ffffffffffffff /* (s2s2.lo..).low      limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	and	x7, x0, #0x3ffffffffffffff /* (s3s2x2.lo..).low */
-	and	x3, x1, #0x3ffffffffffffff /* (s3s3.lo..).low */
-	add	x8, x8, x12, lsr #55    /* (s0s0.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x12, x13, x6, lsr #56   /* (s2s2.lo..).low.. */
-	add	x13, x7, x14, lsr #56   /* (s3s2x2.lo..).low.. */
-	add	x14, x3, x5, lsr #56    /* (s3s3.lo..).low.. */
-	and	x16, x16, #0x3ffffffffffffff /* (s4s3x2.lo..).low    limbs.append((sums[k] + (highs[k] << 2)).split(width)[0]) */
-	and	x17, x17, #0x1ffffffffffffff /* (s4s4.lo..).low */
-	add	x15, x16, x15, lsr #56  /* (s4s3x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
-	add	x16, x17, x4, lsr #56   /* (s4s4.lo..).low.. */
-	sub	x2, x2, #1              /* n */
+	add	x10, x10, x7, lsr #56   /* (s1s1.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x8, x8, x17, lsr #55    /* (s0s0.lo..).low.. */
+	add	x12, x3, x2, lsr #2     /* s1<<*s1.hi..         carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	sub	x2, x0, #1              /* n */
+	add	x9, x9, x5, lsr #56     /* (s1s0x2.lo..).low..  return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x12, x16, x12, lsr #56  /* (s2s2.lo..).low.. */
+	add	x13, x6, x13, lsr #2    /* s2<<*s1x2.hi..       carries.append((highs[k] + rest.split(2)[1]).split(width - 2)[1]) */
+	add	x16, x4, x23, lsr #56   /* (s4s4.lo..).low..    return [limbs[k] + carries[k - 1] for k in range(9)] */
+	add	x13, x1, x13, lsr #56   /* (s3s2x2.lo..).low.. */
 	cbnz	x2, LOCAL(square_n_loop3)
 	b	LOCAL(square_n_join2)
 LOCAL(square_n_none):
-	and	x17, x8, #0x3ffffffffffffff /* a[0].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	and	x7, x9, #0x3ffffffffffffff /* a[1].low */
-	and	x6, x10, #0x3ffffffffffffff /* a[2].low */
+	and	x6, x10, #0x3ffffffffffffff /* a[2].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	and	x17, x8, #0x3ffffffffffffff /* a[0].low */
 	and	x5, x11, #0x3ffffffffffffff /* a[3].low */
+	and	x7, x9, #0x3ffffffffffffff /* a[1].low */
+	add	x8, x7, x8, lsr #58     /* a[1].low..           return [low[k] + high[k - 1] for k in range(9)] */
+	add	x7, x6, x9, lsr #58     /* a[2].low.. */
+	and	x6, x14, #0x3ffffffffffffff /* a[6].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	mov	x9, x8                  /* a[1].low.. */
 	add	x17, x17, x16, lsr #57  /* a[0].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	add	x8, x7, x8, lsr #58     /* a[1].low.. */
-	add	x9, x6, x9, lsr #58     /* a[2].low.. */
-	add	x10, x5, x10, lsr #58   /* a[3].low.. */
-	and	x7, x12, #0x3ffffffffffffff /* a[4].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
-	and	x6, x13, #0x3ffffffffffffff /* a[5].low */
-	and	x5, x14, #0x3ffffffffffffff /* a[6].low */
-	and	x4, x15, #0x3ffffffffffffff /* a[7].low */
-	add	x11, x7, x11, lsr #58   /* a[4].low..           return [low[k] + high[k - 1] for k in range(9)] */
-	add	x12, x6, x12, lsr #58   /* a[5].low.. */
-	add	x13, x5, x13, lsr #58   /* a[6].low.. */
+	and	x4, x15, #0x3ffffffffffffff /* a[7].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	and	x8, x13, #0x3ffffffffffffff /* a[5].low */
+	add	x13, x6, x13, lsr #58   /* a[6].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	add	x14, x4, x14, lsr #58   /* a[7].low.. */
-	and	x16, x16, #0x1ffffffffffffff /* a[8].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	add	x6, x5, x10, lsr #58    /* a[3].low.. */
+	and	x10, x12, #0x3ffffffffffffff /* a[4].low             low, high = zip(*(limb.split(width) for limb, width in zip(limbs, WIDTHS))) */
+	and	x16, x16, #0x1ffffffffffffff /* a[8].low */
 	add	x16, x16, x15, lsr #58  /* a[8].low..           return [low[k] + high[k - 1] for k in range(9)] */
 	mov	x15, x14                /* a[7].low.. */
 	mov	x14, x13                /* a[6].low.. */
+	add	x11, x10, x11, lsr #58  /* a[4].low.. */
+	add	x12, x8, x12, lsr #58   /* a[5].low.. */
 	mov	x13, x12                /* a[5].low.. */
+	mov	x10, x7                 /* a[2].low.. */
 	mov	x12, x11                /* a[4].low.. */
-	mov	x11, x10                /* a[3].low.. */
-	mov	x10, x9                 /* a[2].low.. */
-	mov	x9, x8                  /* a[1].low.. */
 	mov	x8, x17                 /* a[0].low.. */
+	mov	x11, x6                 /* a[3].low.. */
 LOCAL(square_n_join2):
 	ldr	x17, [sp, #88]          /* out */
 	stp	x8, x9, [x17]           /*                      return repeat(n, sqr, a, empty=carry) */
-	stp	x10, x11, [x17, #16]
 	stp	x12, x13, [x17, #32]
 	stp	x14, x15, [x17, #48]
 	str	x16, [x17, #64]
+	stp	x10, x11, [x17, #16]
 	ldr	x30, [sp, #80]          /* restore */
 	.cfi_restore x30
 	ldp	x27, x28, [sp, #64]     /* restore */

@@ -71,102 +71,102 @@ SYMBOL(secp256k1_4x64_mul):
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
 	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
-	mul	x12, x8, x10            /* a[0]*b[0].lo         low, high = (a * b).split(256) */
-	umulh	x13, x8, x10            /* a[0]*b[0].hi */
+	umulh	x13, x8, x10            /* a[0]*b[0].hi         low, high = (a * b).split(256) */
 	mul	x14, x8, x11            /* a[0]*b[1].lo */
-	umulh	x15, x8, x11            /* a[0]*b[1].hi */
 	mul	x7, x8, x16             /* a[0]*b[2].lo */
-	umulh	x6, x8, x16             /* a[0]*b[2].hi */
-	mul	x5, x8, x17             /* a[0]*b[3].lo */
-	umulh	x8, x8, x17             /* a[0]*b[3].hi */
-	mul	x4, x9, x10             /* a[1]*b[0].lo */
-	umulh	x3, x9, x10             /* a[1]*b[0].hi */
 	adds	x13, x14, x13           /* a[0]*b[1].lo.. */
+	mul	x4, x9, x10             /* a[1]*b[0].lo */
+	umulh	x15, x8, x11            /* a[0]*b[1].hi */
 	mul	x14, x9, x11            /* a[1]*b[1].lo */
 	adcs	x15, x7, x15            /* a[0]*b[2].lo.. */
-	umulh	x7, x9, x11             /* a[1]*b[1].hi */
+	mul	x5, x8, x17             /* a[0]*b[3].lo */
+	umulh	x6, x8, x16             /* a[0]*b[2].hi */
 	adcs	x6, x5, x6              /* a[0]*b[3].lo.. */
+	umulh	x12, x9, x17            /* a[1]*b[3].hi */
+	umulh	x7, x8, x17             /* a[0]*b[3].hi */
 	mul	x5, x9, x16             /* a[1]*b[2].lo */
-	adc	x8, x8, xzr             /* a[0]*b[3].hi.. */
+	adc	x7, x7, xzr             /* a[0]*b[3].hi.. */
 	adds	x13, x13, x4            /* a[0]*b[1].lo.. */
-	umulh	x4, x9, x16             /* a[1]*b[2].hi */
+	umulh	x3, x9, x10             /* a[1]*b[0].hi */
+	umulh	x4, x9, x11             /* a[1]*b[1].hi */
 	adcs	x14, x15, x14           /* a[0]*b[2].lo.. */
 	mul	x15, x9, x17            /* a[1]*b[3].lo */
+	ldp	x2, x1, [x1, #16]       /* x2=a[2] x1=a[3] */
+	umulh	x9, x9, x16             /* a[1]*b[2].hi */
 	adcs	x6, x6, x5              /* a[0]*b[3].lo.. */
-	ldp	x5, x2, [x1, #16]       /* x5=a[2] x2=a[3] */
-	umulh	x9, x9, x17             /* a[1]*b[3].hi */
-	mul	x1, x5, x10             /* a[2]*b[0].lo */
-	adcs	x8, x8, x15             /* a[0]*b[3].hi.. */
-	adc	x9, x9, xzr             /* a[1]*b[3].hi.. */
+	mul	x8, x8, x10             /* a[0]*b[0].lo */
+	umulh	x5, x2, x10             /* a[2]*b[0].hi */
+	adcs	x15, x7, x15            /* a[0]*b[3].hi.. */
+	mul	x7, x2, x10             /* a[2]*b[0].lo */
+	adc	x12, x12, xzr           /* a[1]*b[3].hi.. */
 	adds	x14, x14, x3            /* a[0]*b[2].lo.. */
-	umulh	x15, x5, x10            /* a[2]*b[0].hi */
-	adcs	x7, x6, x7              /* a[0]*b[3].lo.. */
-	mul	x6, x5, x11             /* a[2]*b[1].lo */
-	adcs	x8, x8, x4              /* a[0]*b[3].hi.. */
-	umulh	x4, x5, x11             /* a[2]*b[1].hi */
-	adc	x9, x9, xzr             /* a[1]*b[3].hi.. */
-	adds	x14, x14, x1            /* a[0]*b[2].lo.. */
-	mul	x3, x5, x16             /* a[2]*b[2].lo */
-	adcs	x7, x7, x6              /* a[0]*b[3].lo.. */
-	umulh	x6, x5, x16             /* a[2]*b[2].hi */
-	adcs	x8, x8, x3              /* a[0]*b[3].hi.. */
-	mul	x3, x5, x17             /* a[2]*b[3].lo */
-	adcs	x9, x9, x3              /* a[1]*b[3].hi.. */
-	umulh	x5, x5, x17             /* a[2]*b[3].hi */
-	mul	x3, x2, x10             /* a[3]*b[0].lo */
-	adc	x5, x5, xzr             /* a[2]*b[3].hi.. */
-	adds	x15, x7, x15            /* a[0]*b[3].lo.. */
-	adcs	x8, x8, x4              /* a[0]*b[3].hi.. */
-	umulh	x10, x2, x10            /* a[3]*b[0].hi */
-	mul	x7, x2, x11             /* a[3]*b[1].lo */
-	adcs	x9, x9, x6              /* a[1]*b[3].hi.. */
-	umulh	x11, x2, x11            /* a[3]*b[1].hi */
-	mul	x6, x2, x16             /* a[3]*b[2].lo */
-	adc	x5, x5, xzr             /* a[2]*b[3].hi.. */
-	adds	x15, x15, x3            /* a[0]*b[3].lo.. */
-	umulh	x16, x2, x16            /* a[3]*b[2].hi */
-	mul	x4, x2, x17             /* a[3]*b[3].lo */
-	umulh	x17, x2, x17            /* a[3]*b[3].hi */
-	adcs	x8, x8, x7              /* a[0]*b[3].hi.. */
-	adcs	x9, x9, x6              /* a[1]*b[3].hi.. */
-	adcs	x7, x5, x4              /* a[2]*b[3].hi.. */
+	adcs	x6, x6, x4              /* a[0]*b[3].lo.. */
+	mul	x4, x2, x11             /* a[2]*b[1].lo */
+	umulh	x3, x2, x16             /* a[2]*b[2].hi */
+	adcs	x9, x15, x9             /* a[0]*b[3].hi.. */
+	adc	x12, x12, xzr           /* a[1]*b[3].hi.. */
+	adds	x14, x14, x7            /* a[0]*b[2].lo.. */
+	umulh	x15, x2, x11            /* a[2]*b[1].hi */
+	mul	x7, x1, x10             /* a[3]*b[0].lo */
+	adcs	x6, x6, x4              /* a[0]*b[3].lo.. */
+	mul	x4, x2, x16             /* a[2]*b[2].lo */
+	adcs	x9, x9, x4              /* a[0]*b[3].hi.. */
+	umulh	x10, x1, x10            /* a[3]*b[0].hi */
+	mul	x4, x2, x17             /* a[2]*b[3].lo */
+	adcs	x12, x12, x4            /* a[1]*b[3].hi.. */
+	umulh	x4, x2, x17             /* a[2]*b[3].hi */
+	adc	x4, x4, xzr             /* a[2]*b[3].hi.. */
+	adds	x6, x6, x5              /* a[0]*b[3].lo.. */
+	adcs	x9, x9, x15             /* a[0]*b[3].hi.. */
+	adcs	x12, x12, x3            /* a[1]*b[3].hi.. */
+	mul	x15, x1, x11            /* a[3]*b[1].lo */
+	mul	x5, x1, x16             /* a[3]*b[2].lo */
+	adc	x4, x4, xzr             /* a[2]*b[3].hi.. */
+	adds	x7, x6, x7              /* a[0]*b[3].lo.. */
+	umulh	x11, x1, x11            /* a[3]*b[1].hi */
+	umulh	x6, x1, x17             /* a[3]*b[3].hi */
+	movz	x3, #977
+	adcs	x9, x9, x15             /* a[0]*b[3].hi.. */
+	adcs	x12, x12, x5            /* a[1]*b[3].hi.. */
+	mul	x15, x1, x17            /* a[3]*b[3].lo */
+	movk	x3, #1, lsl #32         /* 0x1000003d1 */
+	adcs	x15, x4, x15            /* a[2]*b[3].hi.. */
+	adc	x17, x6, xzr            /* a[3]*b[3].hi.. */
+	adds	x9, x9, x10             /* a[0]*b[3].hi.. */
+	umulh	x16, x1, x16            /* a[3]*b[2].hi */
+	adcs	x10, x12, x11           /* a[1]*b[3].hi.. */
+	mul	x11, x9, x3             /* a[0]*b[3].hi...lo    return finish(low + EXCESS * high) */
+	umulh	x9, x9, x3              /* a[0]*b[3].hi...hi */
+	umulh	x12, x10, x3            /* a[1]*b[3].hi...hi */
+	adcs	x16, x15, x16           /* a[2]*b[3].hi..       low, high = (a * b).split(256) */
 	adc	x17, x17, xzr           /* a[3]*b[3].hi.. */
-	adds	x8, x8, x10             /* a[0]*b[3].hi.. */
-	adcs	x9, x9, x11             /* a[1]*b[3].hi.. */
-	movz	x10, #977
-	movk	x10, #1, lsl #32        /* 0x1000003d1 */
-	mul	x11, x8, x10            /* a[0]*b[3].hi...lo    return finish(low + EXCESS * high) */
-	umulh	x8, x8, x10             /* a[0]*b[3].hi...hi */
-	adcs	x16, x7, x16            /* a[2]*b[3].hi..       low, high = (a * b).split(256) */
-	mul	x7, x9, x10             /* a[1]*b[3].hi...lo    return finish(low + EXCESS * high) */
-	umulh	x9, x9, x10             /* a[1]*b[3].hi...hi */
-	adc	x17, x17, xzr           /* a[3]*b[3].hi..       low, high = (a * b).split(256) */
-	mul	x6, x16, x10            /* a[2]*b[3].hi...lo    return finish(low + EXCESS * high) */
-	umulh	x16, x16, x10           /* a[2]*b[3].hi...hi */
-	mul	x5, x17, x10            /* a[3]*b[3].hi...lo */
-	umulh	x17, x17, x10           /* a[3]*b[3].hi...hi */
-	adds	x11, x12, x11           /* a[0]*b[0].lo.. */
-	adcs	x12, x13, x7            /* a[0]*b[1].lo.. */
+	adds	x11, x8, x11            /* a[0]*b[0].lo..       return finish(low + EXCESS * high) */
+	mul	x8, x10, x3             /* a[1]*b[3].hi...lo */
+	adcs	x8, x13, x8             /* a[0]*b[1].lo.. */
+	mul	x6, x16, x3             /* a[2]*b[3].hi...lo */
+	mul	x5, x17, x3             /* a[3]*b[3].hi...lo */
+	umulh	x16, x16, x3            /* a[2]*b[3].hi...hi */
 	adcs	x13, x14, x6            /* a[0]*b[2].lo.. */
-	adcs	x14, x15, x5            /* a[0]*b[3].lo.. */
+	adcs	x14, x7, x5             /* a[0]*b[3].lo.. */
+	umulh	x17, x17, x3            /* a[3]*b[3].hi...hi */
 	adc	x15, x17, xzr           /* a[3]*b[3].hi...hi.. */
-	adds	x8, x12, x8             /* a[0]*b[1].lo.. */
-	adcs	x9, x13, x9             /* a[0]*b[2].lo.. */
+	adds	x8, x8, x9              /* a[0]*b[1].lo.. */
+	adcs	x9, x13, x12            /* a[0]*b[2].lo.. */
 	adcs	x12, x14, x16           /* a[0]*b[3].lo.. */
 	adc	x13, x15, xzr           /* a[3]*b[3].hi...hi.. */
 	add	x13, x13, #1            /* a[3]*b[3].hi...hi..  more, carry = (rest + EXCESS * (q + 1)).split(256) */
-	mul	x14, x13, x10           /* .lo */
-	umulh	x13, x13, x10           /* .hi */
+	mul	x14, x13, x3            /* .lo */
 	adds	x11, x11, x14           /* a[0]*b[0].lo.. */
+	umulh	x13, x13, x3            /* .hi */
 	adcs	x8, x8, x13             /* a[0]*b[1].lo.. */
 	adcs	x9, x9, xzr             /* a[0]*b[2].lo.. */
 	adcs	x12, x12, xzr           /* a[0]*b[3].lo.. */
-	csel	x10, x10, xzr, cc       /* %v100                return more - pick(carry, 0, EXCESS) */
+	csel	x10, x3, xzr, cc        /* %v100                return more - pick(carry, 0, EXCESS) */
 	subs	x10, x11, x10           /* a[0]*b[0].lo.. */
 	sbcs	x8, x8, xzr             /* a[0]*b[1].lo.. */
-	sbcs	x9, x9, xzr             /* a[0]*b[2].lo.. */
 	stp	x10, x8, [x0]           /*                      def mul(a: loose, b: loose) -> canonical: */
-	sbc	x8, x12, xzr            /* a[0]*b[3].lo..       return more - pick(carry, 0, EXCESS) */
+	sbcs	x9, x9, xzr             /* a[0]*b[2].lo..       return more - pick(carry, 0, EXCESS) */
+	sbc	x8, x12, xzr            /* a[0]*b[3].lo.. */
 	stp	x9, x8, [x0, #16]       /*                      def mul(a: loose, b: loose) -> canonical: */
 	ret
 	.cfi_endproc
@@ -191,101 +191,101 @@ SYMBOL(secp256k1_4x64_mul):
 SYMBOL(secp256k1_4x64_mul_loose):
 	.cfi_startproc
 	bti	c
-	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
+	movz	x10, #977
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	ldp	x11, x12, [x2]          /* x11=b[0] x12=b[1] */
 	ldp	x16, x17, [x2, #16]     /* x16=b[2] x17=b[3] */
-	mul	x14, x8, x11            /* a[0]*b[1].lo         low, high = (a * b).split(256) */
-	umulh	x13, x8, x10            /* a[0]*b[0].hi */
+	umulh	x13, x8, x11            /* a[0]*b[0].hi         low, high = (a * b).split(256) */
+	movk	x10, #1, lsl #32        /* 0x1000003d1 */
+	mul	x14, x8, x12            /* a[0]*b[1].lo */
 	mul	x7, x8, x16             /* a[0]*b[2].lo */
 	adds	x13, x14, x13           /* a[0]*b[1].lo.. */
-	umulh	x15, x8, x11            /* a[0]*b[1].hi */
-	mul	x5, x8, x17             /* a[0]*b[3].lo */
+	mul	x4, x9, x11             /* a[1]*b[0].lo */
+	umulh	x15, x8, x12            /* a[0]*b[1].hi */
 	umulh	x6, x8, x16             /* a[0]*b[2].hi */
-	movz	x12, #977
 	adcs	x15, x7, x15            /* a[0]*b[2].lo.. */
-	mul	x14, x9, x11            /* a[1]*b[1].lo */
-	umulh	x7, x8, x17             /* a[0]*b[3].hi */
+	mul	x5, x8, x17             /* a[0]*b[3].lo */
 	adcs	x6, x5, x6              /* a[0]*b[3].lo.. */
-	mul	x4, x9, x10             /* a[1]*b[0].lo */
-	mul	x5, x9, x16             /* a[1]*b[2].lo */
-	adc	x7, x7, xzr             /* a[0]*b[3].hi.. */
+	umulh	x14, x8, x17            /* a[0]*b[3].hi */
+	mul	x7, x9, x12             /* a[1]*b[1].lo */
+	adc	x14, x14, xzr           /* a[0]*b[3].hi.. */
 	adds	x13, x13, x4            /* a[0]*b[1].lo.. */
-	ldp	x4, x2, [x1, #16]       /* x4=a[2] x2=a[3] */
-	adcs	x14, x15, x14           /* a[0]*b[2].lo.. */
-	umulh	x15, x9, x17            /* a[1]*b[3].hi */
-	mul	x3, x9, x17             /* a[1]*b[3].lo */
-	umulh	x1, x9, x10             /* a[1]*b[0].hi */
+	adcs	x15, x15, x7            /* a[0]*b[2].lo.. */
+	mul	x5, x9, x16             /* a[1]*b[2].lo */
+	umulh	x3, x9, x11             /* a[1]*b[0].hi */
+	mul	x7, x9, x17             /* a[1]*b[3].lo */
 	adcs	x6, x6, x5              /* a[0]*b[3].lo.. */
-	umulh	x5, x9, x16             /* a[1]*b[2].hi */
-	adcs	x7, x7, x3              /* a[0]*b[3].hi.. */
-	umulh	x9, x9, x11             /* a[1]*b[1].hi */
+	umulh	x5, x9, x17             /* a[1]*b[3].hi */
+	ldp	x4, x2, [x1, #16]       /* x4=a[2] x2=a[3] */
+	adcs	x14, x14, x7            /* a[0]*b[3].hi.. */
+	umulh	x7, x9, x12             /* a[1]*b[1].hi */
+	adc	x5, x5, xzr             /* a[1]*b[3].hi.. */
+	adds	x15, x15, x3            /* a[0]*b[2].lo.. */
 	mul	x3, x4, x17             /* a[2]*b[3].lo */
-	adc	x15, x15, xzr           /* a[1]*b[3].hi.. */
-	adds	x14, x14, x1            /* a[0]*b[2].lo.. */
-	movk	x12, #1, lsl #32        /* 0x1000003d1 */
-	adcs	x9, x6, x9              /* a[0]*b[3].lo.. */
+	umulh	x9, x9, x16             /* a[1]*b[2].hi */
+	adcs	x7, x6, x7              /* a[0]*b[3].lo.. */
+	adcs	x9, x14, x9             /* a[0]*b[3].hi.. */
+	mul	x6, x4, x12             /* a[2]*b[1].lo */
+	mul	x1, x4, x11             /* a[2]*b[0].lo */
+	umulh	x14, x4, x17            /* a[2]*b[3].hi */
+	adc	x5, x5, xzr             /* a[1]*b[3].hi.. */
+	adds	x15, x15, x1            /* a[0]*b[2].lo.. */
+	adcs	x7, x7, x6              /* a[0]*b[3].lo.. */
 	mul	x6, x4, x16             /* a[2]*b[2].lo */
-	mul	x1, x4, x10             /* a[2]*b[0].lo */
-	adcs	x7, x7, x5              /* a[0]*b[3].hi.. */
-	umulh	x5, x4, x10             /* a[2]*b[0].hi */
-	adc	x15, x15, xzr           /* a[1]*b[3].hi.. */
-	adds	x14, x14, x1            /* a[0]*b[2].lo.. */
-	mul	x1, x4, x11             /* a[2]*b[1].lo */
-	adcs	x9, x9, x1              /* a[0]*b[3].lo.. */
-	umulh	x1, x4, x17             /* a[2]*b[3].hi */
-	adcs	x7, x7, x6              /* a[0]*b[3].hi.. */
-	umulh	x6, x4, x11             /* a[2]*b[1].hi */
-	adcs	x15, x15, x3            /* a[1]*b[3].hi.. */
+	adcs	x9, x9, x6              /* a[0]*b[3].hi.. */
+	umulh	x6, x4, x11             /* a[2]*b[0].hi */
+	umulh	x1, x4, x12             /* a[2]*b[1].hi */
 	umulh	x4, x4, x16             /* a[2]*b[2].hi */
-	mul	x8, x8, x10             /* a[0]*b[0].lo */
-	umulh	x3, x2, x10             /* a[3]*b[0].hi */
-	adc	x1, x1, xzr             /* a[2]*b[3].hi.. */
-	adds	x9, x9, x5              /* a[0]*b[3].lo.. */
-	adcs	x7, x7, x6              /* a[0]*b[3].hi.. */
-	mul	x10, x2, x10            /* a[3]*b[0].lo */
-	adcs	x15, x15, x4            /* a[1]*b[3].hi.. */
-	mul	x6, x2, x11             /* a[3]*b[1].lo */
+	adcs	x5, x5, x3              /* a[1]*b[3].hi.. */
+	adc	x14, x14, xzr           /* a[2]*b[3].hi.. */
+	adds	x7, x7, x6              /* a[0]*b[3].lo.. */
+	mul	x3, x2, x11             /* a[3]*b[0].lo */
+	umulh	x6, x2, x11             /* a[3]*b[0].hi */
+	adcs	x9, x9, x1              /* a[0]*b[3].hi.. */
+	adcs	x5, x5, x4              /* a[1]*b[3].hi.. */
+	mul	x4, x2, x16             /* a[3]*b[2].lo */
+	umulh	x1, x2, x12             /* a[3]*b[1].hi */
+	adc	x14, x14, xzr           /* a[2]*b[3].hi.. */
+	adds	x7, x7, x3              /* a[0]*b[3].lo.. */
+	mul	x12, x2, x12            /* a[3]*b[1].lo */
+	adcs	x9, x9, x12             /* a[0]*b[3].hi.. */
+	adcs	x12, x5, x4             /* a[1]*b[3].hi.. */
 	mul	x4, x2, x17             /* a[3]*b[3].lo */
-	adc	x5, x1, xzr             /* a[2]*b[3].hi.. */
-	adds	x9, x9, x10             /* a[0]*b[3].lo.. */
-	mul	x10, x2, x16            /* a[3]*b[2].lo */
-	umulh	x11, x2, x11            /* a[3]*b[1].hi */
-	adcs	x7, x7, x6              /* a[0]*b[3].hi.. */
-	adcs	x10, x15, x10           /* a[1]*b[3].hi.. */
-	adcs	x15, x5, x4             /* a[2]*b[3].hi.. */
 	umulh	x17, x2, x17            /* a[3]*b[3].hi */
-	adc	x17, x17, xzr           /* a[3]*b[3].hi.. */
-	adds	x7, x7, x3              /* a[0]*b[3].hi.. */
+	adcs	x14, x14, x4            /* a[2]*b[3].hi.. */
 	umulh	x16, x2, x16            /* a[3]*b[2].hi */
-	mul	x6, x7, x12             /* a[0]*b[3].hi...lo    return finish(low + EXCESS * high) */
-	adcs	x10, x10, x11           /* a[1]*b[3].hi..       low, high = (a * b).split(256) */
-	adcs	x16, x15, x16           /* a[2]*b[3].hi.. */
 	adc	x17, x17, xzr           /* a[3]*b[3].hi.. */
-	adds	x11, x8, x6             /* a[0]*b[0].lo..       return finish(low + EXCESS * high) */
-	mul	x8, x10, x12            /* a[1]*b[3].hi...lo */
+	adds	x9, x9, x6              /* a[0]*b[3].hi.. */
+	adcs	x12, x12, x1            /* a[1]*b[3].hi.. */
+	adcs	x16, x14, x16           /* a[2]*b[3].hi.. */
+	mul	x8, x8, x11             /* a[0]*b[0].lo */
+	mul	x11, x9, x10            /* a[0]*b[3].hi...lo    return finish(low + EXCESS * high) */
+	adc	x17, x17, xzr           /* a[3]*b[3].hi..       low, high = (a * b).split(256) */
+	adds	x11, x8, x11            /* a[0]*b[0].lo..       return finish(low + EXCESS * high) */
+	mul	x8, x12, x10            /* a[1]*b[3].hi...lo */
+	mul	x6, x16, x10            /* a[2]*b[3].hi...lo */
 	adcs	x8, x13, x8             /* a[0]*b[1].lo.. */
-	mul	x5, x17, x12            /* a[3]*b[3].hi...lo */
-	mul	x6, x16, x12            /* a[2]*b[3].hi...lo */
-	adcs	x13, x14, x6            /* a[0]*b[2].lo.. */
-	umulh	x10, x10, x12           /* a[1]*b[3].hi...hi */
-	umulh	x14, x7, x12            /* a[0]*b[3].hi...hi */
-	umulh	x17, x17, x12           /* a[3]*b[3].hi...hi */
-	adcs	x9, x9, x5              /* a[0]*b[3].lo.. */
+	adcs	x13, x15, x6            /* a[0]*b[2].lo.. */
+	umulh	x12, x12, x10           /* a[1]*b[3].hi...hi */
+	mul	x5, x17, x10            /* a[3]*b[3].hi...lo */
+	adcs	x14, x7, x5             /* a[0]*b[3].lo.. */
+	umulh	x9, x9, x10             /* a[0]*b[3].hi...hi */
+	umulh	x17, x17, x10           /* a[3]*b[3].hi...hi */
+	umulh	x16, x16, x10           /* a[2]*b[3].hi...hi */
 	adc	x15, x17, xzr           /* a[3]*b[3].hi...hi.. */
-	adds	x8, x8, x14             /* a[0]*b[1].lo.. */
-	umulh	x16, x16, x12           /* a[2]*b[3].hi...hi */
-	adcs	x10, x13, x10           /* a[0]*b[2].lo.. */
-	adcs	x9, x9, x16             /* a[0]*b[3].lo.. */
+	adds	x8, x8, x9              /* a[0]*b[1].lo.. */
+	adcs	x9, x13, x12            /* a[0]*b[2].lo.. */
+	adcs	x12, x14, x16           /* a[0]*b[3].lo.. */
 	adc	x13, x15, xzr           /* a[3]*b[3].hi...hi.. */
-	mul	x14, x13, x12           /* .lo                  low, carry = (low + EXCESS * q).split(128) */
-	umulh	x13, x13, x12           /* .hi */
+	mul	x14, x13, x10           /* .lo                  low, carry = (low + EXCESS * q).split(128) */
 	adds	x11, x11, x14           /* a[0]*b[0].lo.. */
+	umulh	x13, x13, x10           /* .hi */
 	adcs	x8, x8, x13             /* a[0]*b[1].lo.. */
-	adcs	x10, x10, xzr           /* a[0]*b[2].lo..       high, carry = (high + carry).split(128) */
-	adcs	x9, x9, xzr             /* a[0]*b[3].lo.. */
-	csel	x12, x12, xzr, cs       /* %v99                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
-	stp	x10, x9, [x0, #16]
-	adds	x9, x11, x12            /* a[0]*b[0].lo.. */
+	adcs	x9, x9, xzr             /* a[0]*b[2].lo..       high, carry = (high + carry).split(128) */
+	adcs	x12, x12, xzr           /* a[0]*b[3].lo.. */
+	stp	x9, x12, [x0, #16]      /*                      return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
+	csel	x10, x10, xzr, cs       /* %v99 */
+	adds	x9, x11, x10            /* a[0]*b[0].lo.. */
 	adc	x8, x8, xzr             /* a[0]*b[1].lo.. */
 	stp	x9, x8, [x0]
 	ret
@@ -313,81 +313,81 @@ SYMBOL(secp256k1_4x64_sqr):
 	bti	c
 	ldp	x9, x8, [x1]            /* x9=a[0] x8=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	mul	x12, x8, x10            /* a[1]*a[2].lo         low, high = (a * b).split(256) */
-	umulh	x13, x8, x10            /* a[1]*a[2].hi */
-	mul	x14, x9, x10            /* a[0]*a[2].lo */
+	umulh	x17, x9, x8             /* a[0]*a[1].hi         low, high = (a * b).split(256) */
 	umulh	x15, x9, x10            /* a[0]*a[2].hi */
+	mul	x12, x8, x10            /* a[1]*a[2].lo */
 	mul	x16, x8, x11            /* a[1]*a[3].lo */
-	umulh	x17, x8, x11            /* a[1]*a[3].hi */
-	mul	x7, x9, x8              /* a[0]*a[1].lo */
-	umulh	x6, x9, x8              /* a[0]*a[1].hi */
-	mul	x5, x9, x11             /* a[0]*a[3].lo */
-	umulh	x4, x9, x11             /* a[0]*a[3].hi */
-	adds	x12, x12, x15           /* a[1]*a[2].lo.. */
-	mul	x15, x10, x11           /* a[2]*a[3].lo */
-	adcs	x13, x13, x16           /* a[1]*a[2].hi.. */
-	umulh	x16, x10, x11           /* a[2]*a[3].hi */
-	adc	x17, x17, xzr           /* a[1]*a[3].hi.. */
-	adds	x14, x14, x6            /* a[0]*a[2].lo.. */
-	adcs	x12, x12, x5            /* a[1]*a[2].lo.. */
-	adcs	x13, x13, x4            /* a[1]*a[2].hi.. */
-	adcs	x15, x17, x15           /* a[1]*a[3].hi.. */
-	adc	x16, x16, xzr           /* a[2]*a[3].hi.. */
-	adds	x17, x7, x7             /* a[0]*a[1].lo.. */
-	mul	x7, x9, x9              /* a[0]*a[0].lo */
-	adcs	x14, x14, x14           /* a[0]*a[2].lo.. */
-	umulh	x9, x9, x9              /* a[0]*a[0].hi */
-	adcs	x12, x12, x12           /* a[1]*a[2].lo.. */
-	mul	x6, x8, x8              /* a[1]*a[1].lo */
-	adcs	x13, x13, x13           /* a[1]*a[2].hi.. */
-	umulh	x8, x8, x8              /* a[1]*a[1].hi */
-	adcs	x15, x15, x15           /* a[1]*a[3].hi.. */
-	mul	x5, x10, x10            /* a[2]*a[2].lo */
-	adcs	x16, x16, x16           /* a[2]*a[3].hi.. */
-	umulh	x10, x10, x10           /* a[2]*a[2].hi */
-	cset	x4, cs                  /* %v33 */
-	mul	x3, x11, x11            /* a[3]*a[3].lo */
-	adds	x9, x17, x9             /* a[0]*a[1].lo.. */
-	umulh	x11, x11, x11           /* a[3]*a[3].hi */
-	adcs	x14, x14, x6            /* a[0]*a[2].lo.. */
-	adcs	x8, x12, x8             /* a[1]*a[2].lo.. */
-	adcs	x12, x13, x5            /* a[1]*a[2].hi.. */
-	adcs	x10, x15, x10           /* a[1]*a[3].hi.. */
 	movz	x13, #977
+	mul	x14, x9, x10            /* a[0]*a[2].lo */
+	adds	x12, x12, x15           /* a[1]*a[2].lo.. */
+	mul	x15, x9, x8             /* a[0]*a[1].lo */
+	umulh	x7, x8, x10             /* a[1]*a[2].hi */
+	mul	x6, x9, x11             /* a[0]*a[3].lo */
+	adcs	x16, x7, x16            /* a[1]*a[2].hi.. */
+	umulh	x7, x9, x11             /* a[0]*a[3].hi */
+	umulh	x5, x8, x11             /* a[1]*a[3].hi */
+	adc	x5, x5, xzr             /* a[1]*a[3].hi.. */
+	adds	x14, x14, x17           /* a[0]*a[2].lo.. */
+	adcs	x12, x12, x6            /* a[1]*a[2].lo.. */
+	umulh	x17, x9, x9             /* a[0]*a[0].hi */
+	umulh	x6, x8, x8              /* a[1]*a[1].hi */
+	adcs	x16, x16, x7            /* a[1]*a[2].hi.. */
+	mul	x7, x10, x11            /* a[2]*a[3].lo */
+	mul	x3, x11, x11            /* a[3]*a[3].lo */
+	umulh	x4, x10, x11            /* a[2]*a[3].hi */
 	movk	x13, #1, lsl #32        /* 0x1000003d1 */
-	mul	x15, x12, x13           /* a[1]*a[2].hi...lo    return finish(low + EXCESS * high) */
-	umulh	x12, x12, x13           /* a[1]*a[2].hi...hi */
-	adcs	x16, x16, x3            /* a[2]*a[3].hi..       low, high = (a * b).split(256) */
+	adcs	x7, x5, x7              /* a[1]*a[3].hi.. */
+	adc	x5, x4, xzr             /* a[2]*a[3].hi.. */
+	adds	x15, x15, x15           /* a[0]*a[1].lo.. */
+	adcs	x14, x14, x14           /* a[0]*a[2].lo.. */
+	adcs	x12, x12, x12           /* a[1]*a[2].lo.. */
+	adcs	x16, x16, x16           /* a[1]*a[2].hi.. */
+	mul	x8, x8, x8              /* a[1]*a[1].lo */
+	adcs	x7, x7, x7              /* a[1]*a[3].hi.. */
+	adcs	x5, x5, x5              /* a[2]*a[3].hi.. */
+	cset	x4, cs                  /* %v33 */
+	adds	x15, x15, x17           /* a[0]*a[1].lo.. */
+	mul	x17, x10, x10           /* a[2]*a[2].lo */
+	adcs	x14, x14, x8            /* a[0]*a[2].lo.. */
+	umulh	x10, x10, x10           /* a[2]*a[2].hi */
+	adcs	x8, x12, x6             /* a[1]*a[2].lo.. */
+	adcs	x12, x16, x17           /* a[1]*a[2].hi.. */
+	umulh	x11, x11, x11           /* a[3]*a[3].hi */
+	mul	x16, x12, x13           /* a[1]*a[2].hi...lo    return finish(low + EXCESS * high) */
+	adcs	x10, x7, x10            /* a[1]*a[3].hi..       low, high = (a * b).split(256) */
+	mul	x6, x9, x9              /* a[0]*a[0].lo */
+	adcs	x9, x5, x3              /* a[2]*a[3].hi.. */
 	mul	x17, x10, x13           /* a[1]*a[3].hi...lo    return finish(low + EXCESS * high) */
-	umulh	x10, x10, x13           /* a[1]*a[3].hi...hi */
 	adc	x11, x4, x11            /* a[3]*a[3].hi..       low, high = (a * b).split(256) */
-	mul	x6, x16, x13            /* a[2]*a[3].hi...lo    return finish(low + EXCESS * high) */
-	umulh	x16, x16, x13           /* a[2]*a[3].hi...hi */
+	adds	x16, x6, x16            /* a[0]*a[0].lo..       return finish(low + EXCESS * high) */
+	adcs	x15, x15, x17           /* a[0]*a[1].lo.. */
+	mul	x7, x9, x13             /* a[2]*a[3].hi...lo */
+	umulh	x17, x11, x13           /* a[3]*a[3].hi...hi */
 	mul	x5, x11, x13            /* a[3]*a[3].hi...lo */
-	umulh	x11, x11, x13           /* a[3]*a[3].hi...hi */
-	adds	x15, x7, x15            /* a[0]*a[0].lo.. */
-	adcs	x9, x9, x17             /* a[0]*a[1].lo.. */
-	adcs	x14, x14, x6            /* a[0]*a[2].lo.. */
+	adcs	x14, x14, x7            /* a[0]*a[2].lo.. */
+	umulh	x12, x12, x13           /* a[1]*a[2].hi...hi */
 	adcs	x8, x8, x5              /* a[1]*a[2].lo.. */
-	adc	x11, x11, xzr           /* a[3]*a[3].hi...hi.. */
-	adds	x9, x9, x12             /* a[0]*a[1].lo.. */
+	umulh	x10, x10, x13           /* a[1]*a[3].hi...hi */
+	adc	x11, x17, xzr           /* a[3]*a[3].hi...hi.. */
+	adds	x12, x15, x12           /* a[0]*a[1].lo.. */
 	adcs	x10, x14, x10           /* a[0]*a[2].lo.. */
-	adcs	x8, x8, x16             /* a[1]*a[2].lo.. */
+	umulh	x9, x9, x13             /* a[2]*a[3].hi...hi */
+	adcs	x8, x8, x9              /* a[1]*a[2].lo.. */
 	adc	x11, x11, xzr           /* a[3]*a[3].hi...hi.. */
 	add	x11, x11, #1            /* a[3]*a[3].hi...hi..  more, carry = (rest + EXCESS * (q + 1)).split(256) */
-	mul	x12, x11, x13           /* .lo */
+	mul	x9, x11, x13            /* .lo */
+	adds	x9, x16, x9             /* a[0]*a[0].lo.. */
 	umulh	x11, x11, x13           /* .hi */
-	adds	x12, x15, x12           /* a[0]*a[0].lo.. */
-	adcs	x9, x9, x11             /* a[0]*a[1].lo.. */
+	adcs	x11, x12, x11           /* a[0]*a[1].lo.. */
 	adcs	x10, x10, xzr           /* a[0]*a[2].lo.. */
 	adcs	x8, x8, xzr             /* a[1]*a[2].lo.. */
-	csel	x11, x13, xzr, cc       /* %v74                 return more - pick(carry, 0, EXCESS) */
-	subs	x11, x12, x11           /* a[0]*a[0].lo.. */
-	sbcs	x9, x9, xzr             /* a[0]*a[1].lo.. */
+	csel	x12, x13, xzr, cc       /* %v74                 return more - pick(carry, 0, EXCESS) */
+	subs	x9, x9, x12             /* a[0]*a[0].lo.. */
+	sbcs	x11, x11, xzr           /* a[0]*a[1].lo.. */
 	sbcs	x10, x10, xzr           /* a[0]*a[2].lo.. */
-	stp	x11, x9, [x0]           /*                      def sqr(a: loose) -> canonical: */
-	sbc	x8, x8, xzr             /* a[1]*a[2].lo..       return more - pick(carry, 0, EXCESS) */
-	stp	x10, x8, [x0, #16]      /*                      def sqr(a: loose) -> canonical: */
+	sbc	x8, x8, xzr             /* a[1]*a[2].lo.. */
+	stp	x9, x11, [x0]           /*                      def sqr(a: loose) -> canonical: */
+	stp	x10, x8, [x0, #16]
 	ret
 	.cfi_endproc
 	SIZE(secp256k1_4x64_sqr)
@@ -413,78 +413,78 @@ SYMBOL(secp256k1_4x64_sqr_loose):
 	bti	c
 	ldp	x9, x8, [x1]            /* x9=a[0] x8=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
-	umulh	x15, x9, x10            /* a[0]*a[2].hi         low, high = (a * b).split(256) */
-	mul	x12, x8, x10            /* a[1]*a[2].lo */
-	movz	x13, #977
-	umulh	x14, x8, x10            /* a[1]*a[2].hi */
-	adds	x12, x12, x15           /* a[1]*a[2].lo.. */
-	mul	x16, x8, x11            /* a[1]*a[3].lo */
-	umulh	x17, x8, x11            /* a[1]*a[3].hi */
-	umulh	x6, x9, x8              /* a[0]*a[1].hi */
-	adcs	x14, x14, x16           /* a[1]*a[2].hi.. */
-	mul	x15, x9, x10            /* a[0]*a[2].lo */
+	umulh	x12, x9, x9             /* a[0]*a[0].hi         low, high = (a * b).split(256) */
 	mul	x7, x9, x8              /* a[0]*a[1].lo */
+	mul	x13, x8, x10            /* a[1]*a[2].lo */
+	umulh	x15, x9, x10            /* a[0]*a[2].hi */
+	umulh	x14, x8, x10            /* a[1]*a[2].hi */
+	adds	x13, x13, x15           /* a[1]*a[2].lo.. */
+	umulh	x6, x9, x8              /* a[0]*a[1].hi */
+	mul	x16, x8, x11            /* a[1]*a[3].lo */
+	mul	x15, x9, x10            /* a[0]*a[2].lo */
+	adcs	x14, x14, x16           /* a[1]*a[2].hi.. */
+	umulh	x17, x8, x11            /* a[1]*a[3].hi */
 	mul	x5, x9, x11             /* a[0]*a[3].lo */
-	adc	x17, x17, xzr           /* a[1]*a[3].hi.. */
+	adc	x16, x17, xzr           /* a[1]*a[3].hi.. */
 	adds	x15, x15, x6            /* a[0]*a[2].lo.. */
-	umulh	x16, x9, x9             /* a[0]*a[0].hi */
-	adcs	x12, x12, x5            /* a[1]*a[2].lo.. */
-	movk	x13, #1, lsl #32        /* 0x1000003d1 */
 	umulh	x4, x9, x11             /* a[0]*a[3].hi */
+	mul	x3, x10, x11            /* a[2]*a[3].lo */
+	adcs	x13, x13, x5            /* a[1]*a[2].lo.. */
+	umulh	x17, x8, x8             /* a[1]*a[1].hi */
 	adcs	x14, x14, x4            /* a[1]*a[2].hi.. */
-	mul	x6, x10, x11            /* a[2]*a[3].lo */
-	adcs	x17, x17, x6            /* a[1]*a[3].hi.. */
-	umulh	x6, x10, x11            /* a[2]*a[3].hi */
-	adc	x6, x6, xzr             /* a[2]*a[3].hi.. */
+	mul	x8, x8, x8              /* a[1]*a[1].lo */
+	movz	x6, #977
+	umulh	x5, x10, x10            /* a[2]*a[2].hi */
+	adcs	x16, x16, x3            /* a[1]*a[3].hi.. */
+	movk	x6, #1, lsl #32         /* 0x1000003d1 */
+	umulh	x2, x10, x11            /* a[2]*a[3].hi */
+	adc	x4, x2, xzr             /* a[2]*a[3].hi.. */
 	adds	x7, x7, x7              /* a[0]*a[1].lo.. */
-	mul	x5, x8, x8              /* a[1]*a[1].lo */
 	adcs	x15, x15, x15           /* a[0]*a[2].lo.. */
-	adcs	x12, x12, x12           /* a[1]*a[2].lo.. */
-	umulh	x4, x11, x11            /* a[3]*a[3].hi */
-	umulh	x8, x8, x8              /* a[1]*a[1].hi */
+	adcs	x13, x13, x13           /* a[1]*a[2].lo.. */
+	adcs	x14, x14, x14           /* a[1]*a[2].hi.. */
+	mul	x10, x10, x10           /* a[2]*a[2].lo */
 	mul	x3, x11, x11            /* a[3]*a[3].lo */
-	adcs	x11, x14, x14           /* a[1]*a[2].hi.. */
-	adcs	x14, x17, x17           /* a[1]*a[3].hi.. */
-	adcs	x17, x6, x6             /* a[2]*a[3].hi.. */
-	mul	x9, x9, x9              /* a[0]*a[0].lo */
-	mul	x6, x10, x10            /* a[2]*a[2].lo */
+	umulh	x11, x11, x11           /* a[3]*a[3].hi */
+	adcs	x16, x16, x16           /* a[1]*a[3].hi.. */
+	adcs	x4, x4, x4              /* a[2]*a[3].hi.. */
 	cset	x2, cs                  /* %v33 */
-	adds	x16, x7, x16            /* a[0]*a[1].lo.. */
-	adcs	x15, x15, x5            /* a[0]*a[2].lo.. */
-	umulh	x10, x10, x10           /* a[2]*a[2].hi */
-	adcs	x8, x12, x8             /* a[1]*a[2].lo.. */
-	adcs	x12, x11, x6            /* a[1]*a[2].hi.. */
-	mul	x11, x12, x13           /* a[1]*a[2].hi...lo    return finish(low + EXCESS * high) */
-	adcs	x10, x14, x10           /* a[1]*a[3].hi..       low, high = (a * b).split(256) */
-	mul	x14, x10, x13           /* a[1]*a[3].hi...lo    return finish(low + EXCESS * high) */
-	adcs	x17, x17, x3            /* a[2]*a[3].hi..       low, high = (a * b).split(256) */
-	adc	x7, x2, x4              /* a[3]*a[3].hi.. */
-	adds	x9, x9, x11             /* a[0]*a[0].lo..       return finish(low + EXCESS * high) */
-	adcs	x11, x16, x14           /* a[0]*a[1].lo.. */
-	mul	x5, x7, x13             /* a[3]*a[3].hi...lo */
-	mul	x6, x17, x13            /* a[2]*a[3].hi...lo */
-	adcs	x14, x15, x6            /* a[0]*a[2].lo.. */
-	adcs	x8, x8, x5              /* a[1]*a[2].lo.. */
-	umulh	x12, x12, x13           /* a[1]*a[2].hi...hi */
-	umulh	x15, x7, x13            /* a[3]*a[3].hi...hi */
-	adc	x15, x15, xzr           /* a[3]*a[3].hi...hi.. */
-	adds	x11, x11, x12           /* a[0]*a[1].lo.. */
-	umulh	x10, x10, x13           /* a[1]*a[3].hi...hi */
-	adcs	x10, x14, x10           /* a[0]*a[2].lo.. */
-	umulh	x16, x17, x13           /* a[2]*a[3].hi...hi */
-	adcs	x8, x8, x16             /* a[1]*a[2].lo.. */
-	adc	x12, x15, xzr           /* a[3]*a[3].hi...hi.. */
-	mul	x14, x12, x13           /* .lo                  low, carry = (low + EXCESS * q).split(128) */
-	adds	x9, x9, x14             /* a[0]*a[0].lo.. */
-	umulh	x12, x12, x13           /* .hi */
-	adcs	x11, x11, x12           /* a[0]*a[1].lo.. */
-	adcs	x10, x10, xzr           /* a[0]*a[2].lo..       high, carry = (high + carry).split(128) */
-	adcs	x8, x8, xzr             /* a[1]*a[2].lo.. */
-	csel	x12, x13, xzr, cs       /* %v73                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
-	adds	x9, x9, x12             /* a[0]*a[0].lo.. */
-	adc	x11, x11, xzr           /* a[0]*a[1].lo.. */
-	stp	x10, x8, [x0, #16]
-	stp	x9, x11, [x0]
+	adds	x12, x7, x12            /* a[0]*a[1].lo.. */
+	adcs	x8, x15, x8             /* a[0]*a[2].lo.. */
+	adcs	x13, x13, x17           /* a[1]*a[2].lo.. */
+	adcs	x10, x14, x10           /* a[1]*a[2].hi.. */
+	mul	x15, x10, x6            /* a[1]*a[2].hi...lo    return finish(low + EXCESS * high) */
+	adcs	x14, x16, x5            /* a[1]*a[3].hi..       low, high = (a * b).split(256) */
+	umulh	x10, x10, x6            /* a[1]*a[2].hi...hi    return finish(low + EXCESS * high) */
+	mul	x16, x9, x9             /* a[0]*a[0].lo         low, high = (a * b).split(256) */
+	adcs	x17, x4, x3             /* a[2]*a[3].hi.. */
+	mul	x9, x17, x6             /* a[2]*a[3].hi...lo    return finish(low + EXCESS * high) */
+	adc	x11, x2, x11            /* a[3]*a[3].hi..       low, high = (a * b).split(256) */
+	adds	x15, x16, x15           /* a[0]*a[0].lo..       return finish(low + EXCESS * high) */
+	mul	x7, x14, x6             /* a[1]*a[3].hi...lo */
+	mul	x5, x11, x6             /* a[3]*a[3].hi...lo */
+	adcs	x12, x12, x7            /* a[0]*a[1].lo.. */
+	adcs	x8, x8, x9              /* a[0]*a[2].lo.. */
+	adcs	x9, x13, x5             /* a[1]*a[2].lo.. */
+	umulh	x13, x14, x6            /* a[1]*a[3].hi...hi */
+	umulh	x11, x11, x6            /* a[3]*a[3].hi...hi */
+	umulh	x17, x17, x6            /* a[2]*a[3].hi...hi */
+	adc	x11, x11, xzr           /* a[3]*a[3].hi...hi.. */
+	adds	x10, x12, x10           /* a[0]*a[1].lo.. */
+	adcs	x8, x8, x13             /* a[0]*a[2].lo.. */
+	adcs	x9, x9, x17             /* a[1]*a[2].lo.. */
+	adc	x11, x11, xzr           /* a[3]*a[3].hi...hi.. */
+	mul	x12, x11, x6            /* .lo                  low, carry = (low + EXCESS * q).split(128) */
+	umulh	x11, x11, x6            /* .hi */
+	adds	x12, x15, x12           /* a[0]*a[0].lo.. */
+	adcs	x10, x10, x11           /* a[0]*a[1].lo.. */
+	adcs	x8, x8, xzr             /* a[0]*a[2].lo..       high, carry = (high + carry).split(128) */
+	adcs	x9, x9, xzr             /* a[1]*a[2].lo.. */
+	stp	x8, x9, [x0, #16]       /*                      return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
+	csel	x11, x6, xzr, cs        /* %v73 */
+	adds	x8, x12, x11            /* a[0]*a[0].lo.. */
+	adc	x9, x10, xzr            /* a[0]*a[1].lo.. */
+	stp	x8, x9, [x0]
 	ret
 	.cfi_endproc
 	SIZE(secp256k1_4x64_sqr_loose)
@@ -510,81 +510,81 @@ SYMBOL(secp256k1_4x64_sqr_loose):
 SYMBOL(secp256k1_4x64_square_n):
 	.cfi_startproc
 	bti	c
-	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
+	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	cbz	x2, LOCAL(square_n_join2)
 	movz	x12, #977
 	movk	x12, #1, lsl #32        /* 0x1000003d1 */
 LOCAL(square_n_loop3):
-	mul	x13, x9, x10            /* s1*s2.lo             low, high = (a * b).split(256) */
+	umulh	x16, x8, x10            /* s0*s2.hi             low, high = (a * b).split(256) */
+	mul	x4, x8, x11             /* s0*s3.lo */
+	mul	x13, x9, x10            /* s1*s2.lo */
+	umulh	x5, x8, x9              /* s0*s1.hi */
+	adds	x13, x13, x16           /* s1*s2.lo.. */
 	umulh	x14, x9, x10            /* s1*s2.hi */
-	mul	x15, x8, x10            /* s0*s2.lo */
-	umulh	x16, x8, x10            /* s0*s2.hi */
 	mul	x17, x9, x11            /* s1*s3.lo */
 	umulh	x7, x9, x11             /* s1*s3.hi */
-	mul	x6, x8, x9              /* s0*s1.lo */
-	umulh	x5, x8, x9              /* s0*s1.hi */
-	mul	x4, x8, x11             /* s0*s3.lo */
-	umulh	x3, x8, x11             /* s0*s3.hi */
-	adds	x13, x13, x16           /* s1*s2.lo.. */
-	mul	x16, x10, x11           /* s2*s3.lo */
 	adcs	x14, x14, x17           /* s1*s2.hi.. */
-	umulh	x17, x10, x11           /* s2*s3.hi */
+	mul	x15, x8, x10            /* s0*s2.lo */
+	mul	x6, x8, x9              /* s0*s1.lo */
 	adc	x7, x7, xzr             /* s1*s3.hi.. */
 	adds	x15, x15, x5            /* s0*s2.lo.. */
+	mul	x16, x10, x10           /* s2*s2.lo */
+	umulh	x17, x8, x8             /* s0*s0.hi */
 	adcs	x13, x13, x4            /* s1*s2.lo.. */
-	adcs	x14, x14, x3            /* s1*s2.hi.. */
-	adcs	x16, x7, x16            /* s1*s3.hi.. */
-	adc	x17, x17, xzr           /* s2*s3.hi.. */
-	adds	x7, x6, x6              /* s0*s1.lo.. */
-	mul	x6, x8, x8              /* s0*s0.lo */
-	adcs	x15, x15, x15           /* s0*s2.lo.. */
-	umulh	x8, x8, x8              /* s0*s0.hi */
-	adcs	x13, x13, x13           /* s1*s2.lo.. */
 	mul	x5, x9, x9              /* s1*s1.lo */
-	adcs	x14, x14, x14           /* s1*s2.hi.. */
+	umulh	x3, x8, x11             /* s0*s3.hi */
+	adcs	x14, x14, x3            /* s1*s2.hi.. */
+	mul	x4, x10, x11            /* s2*s3.lo */
+	adcs	x7, x7, x4              /* s1*s3.hi.. */
+	umulh	x4, x10, x11            /* s2*s3.hi */
+	adc	x4, x4, xzr             /* s2*s3.hi.. */
+	adds	x6, x6, x6              /* s0*s1.lo.. */
+	adcs	x15, x15, x15           /* s0*s2.lo.. */
 	umulh	x9, x9, x9              /* s1*s1.hi */
-	adcs	x16, x16, x16           /* s1*s3.hi.. */
-	mul	x4, x10, x10            /* s2*s2.lo */
-	adcs	x17, x17, x17           /* s2*s3.hi.. */
+	adcs	x13, x13, x13           /* s1*s2.lo.. */
+	adcs	x14, x14, x14           /* s1*s2.hi.. */
 	umulh	x10, x10, x10           /* s2*s2.hi */
-	cset	x3, cs                  /* %v38 */
+	adcs	x7, x7, x7              /* s1*s3.hi.. */
 	mul	x1, x11, x11            /* s3*s3.lo */
-	adds	x8, x7, x8              /* s0*s1.lo.. */
-	umulh	x11, x11, x11           /* s3*s3.hi */
+	adcs	x4, x4, x4              /* s2*s3.hi.. */
+	cset	x3, cs                  /* %v38 */
+	adds	x17, x6, x17            /* s0*s1.lo.. */
+	mul	x6, x8, x8              /* s0*s0.lo */
+	sub	x2, x2, #1              /* n */
 	adcs	x15, x15, x5            /* s0*s2.lo.. */
 	adcs	x9, x13, x9             /* s1*s2.lo.. */
-	adcs	x13, x14, x4            /* s1*s2.hi.. */
-	adcs	x10, x16, x10           /* s1*s3.hi.. */
+	adcs	x13, x14, x16           /* s1*s2.hi.. */
+	umulh	x11, x11, x11           /* s3*s3.hi */
+	adcs	x10, x7, x10            /* s1*s3.hi.. */
+	umulh	x8, x10, x12            /* s1*s3.hi...hi        return finish(low + EXCESS * high) */
+	adcs	x16, x4, x1             /* s2*s3.hi..           low, high = (a * b).split(256) */
 	mul	x14, x13, x12           /* s1*s2.hi...lo        return finish(low + EXCESS * high) */
 	umulh	x13, x13, x12           /* s1*s2.hi...hi */
-	adcs	x16, x17, x1            /* s2*s3.hi..           low, high = (a * b).split(256) */
-	mul	x17, x10, x12           /* s1*s3.hi...lo        return finish(low + EXCESS * high) */
-	umulh	x10, x10, x12           /* s1*s3.hi...hi */
 	adc	x11, x3, x11            /* s3*s3.hi..           low, high = (a * b).split(256) */
-	mul	x7, x16, x12            /* s2*s3.hi...lo        return finish(low + EXCESS * high) */
-	umulh	x16, x16, x12           /* s2*s3.hi...hi */
+	adds	x14, x6, x14            /* s0*s0.lo..           return finish(low + EXCESS * high) */
+	mul	x10, x10, x12           /* s1*s3.hi...lo */
+	adcs	x10, x17, x10           /* s0*s1.lo.. */
 	mul	x5, x11, x12            /* s3*s3.hi...lo */
-	umulh	x11, x11, x12           /* s3*s3.hi...hi */
-	adds	x14, x6, x14            /* s0*s0.lo.. */
-	adcs	x8, x8, x17             /* s0*s1.lo.. */
+	mul	x7, x16, x12            /* s2*s3.hi...lo */
 	adcs	x15, x15, x7            /* s0*s2.lo.. */
 	adcs	x9, x9, x5              /* s1*s2.lo.. */
+	umulh	x11, x11, x12           /* s3*s3.hi...hi */
 	adc	x11, x11, xzr           /* s3*s3.hi...hi.. */
-	adds	x8, x8, x13             /* s0*s1.lo.. */
-	adcs	x10, x15, x10           /* s0*s2.lo.. */
+	adds	x10, x10, x13           /* s0*s1.lo.. */
+	adcs	x8, x15, x8             /* s0*s2.lo.. */
+	umulh	x16, x16, x12           /* s2*s3.hi...hi */
 	adcs	x9, x9, x16             /* s1*s2.lo.. */
 	adc	x11, x11, xzr           /* s3*s3.hi...hi.. */
 	mul	x13, x11, x12           /* s3*s3.hi...hi...lo   low, carry = (low + EXCESS * q).split(128) */
 	umulh	x11, x11, x12           /* s3*s3.hi...hi...hi */
 	adds	x13, x14, x13           /* s0*s0.lo.. */
-	adcs	x14, x8, x11            /* s0*s1.lo.. */
-	adcs	x10, x10, xzr           /* s0*s2.lo..           high, carry = (high + carry).split(128) */
+	adcs	x14, x10, x11           /* s0*s1.lo.. */
+	adcs	x10, x8, xzr            /* s0*s2.lo..           high, carry = (high + carry).split(128) */
 	adcs	x11, x9, xzr            /* s1*s2.lo.. */
 	csel	x8, x12, xzr, cs        /* %v78                 return [*(low + pick(carry, EXCESS, 0)).words(2), *high.words(2)] */
 	adds	x8, x13, x8             /* s0*s0.lo.. */
 	adc	x9, x14, xzr            /* s0*s1.lo.. */
-	sub	x2, x2, #1              /* n */
 	cbnz	x2, LOCAL(square_n_loop3)
 LOCAL(square_n_join2):
 	movn	x12, #976
@@ -593,10 +593,10 @@ LOCAL(square_n_join2):
 	adcs	x13, x9, xzr            /* s1.. */
 	adcs	x14, x10, xzr           /* s2.. */
 	adcs	x15, x11, xzr           /* s3.. */
-	csel	x8, x8, x12, cc         /* %v94 */
-	csel	x9, x9, x13, cc         /* %v95 */
-	csel	x10, x10, x14, cc       /* %v96 */
 	csel	x11, x11, x15, cc       /* %v97 */
+	csel	x10, x10, x14, cc       /* %v96 */
+	csel	x9, x9, x13, cc         /* %v95 */
+	csel	x8, x8, x12, cc         /* %v94 */
 	stp	x8, x9, [x0]            /*                      def square_n(a: loose, n: Count) -> canonical: */
 	stp	x10, x11, [x0, #16]
 	ret

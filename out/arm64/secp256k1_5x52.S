@@ -58,8 +58,8 @@
  * out     out: limbs below 2^52, the last one below 2^49
  * args    out in x0, a in x1, b in x2
  * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27
- * stack   80 bytes
+ * saves   x19 x20 x21 x22 x23 x24
+ * stack   48 bytes
  */
 	.globl	SYMBOL(secp256k1_5x52_mul)
 	HIDDEN(secp256k1_5x52_mul)
@@ -68,176 +68,166 @@
 SYMBOL(secp256k1_5x52_mul):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-80]!   /* save */
-	.cfi_def_cfa_offset 80
-	.cfi_offset x19, -80
-	.cfi_offset x20, -72
+	stp	x19, x20, [sp, #-48]!   /* save */
+	.cfi_def_cfa_offset 48
+	.cfi_offset x19, -48
+	.cfi_offset x20, -40
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -64
-	.cfi_offset x22, -56
+	.cfi_offset x21, -32
+	.cfi_offset x22, -24
 	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -48
-	.cfi_offset x24, -40
-	stp	x25, x26, [sp, #48]     /* save */
-	.cfi_offset x25, -32
-	.cfi_offset x26, -24
-	str	x27, [sp, #64]          /* save */
-	.cfi_offset x27, -16
+	.cfi_offset x23, -16
+	.cfi_offset x24, -8
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
-	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
-	ldp	x7, x6, [x2, #16]       /* x7=b[2] x6=b[3] */
 	ldr	x3, [x2, #32]           /* b[4] */
-	mul	x12, x8, x10            /* a0b0.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	ldp	x10, x11, [x2]          /* x10=b[0] x11=b[1] */
+	lsl	x15, x9, #8             /* a[1]<<               c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	lsl	x13, x8, #8             /* a[0]<< */
-	mul	x14, x9, x10            /* a1b0.lo */
-	lsl	x15, x9, #8             /* a[1]<< */
-	umulh	x16, x13, x10           /* a[0]<<*b[0].hi */
-	umulh	x17, x13, x11           /* a[0]<<*b[1].hi */
-	ldp	x25, x26, [x1, #16]     /* x25=a[2] x26=a[3] */
-	umulh	x5, x13, x7             /* a[0]<<*b[2].hi */
-	umulh	x4, x13, x6             /* a[0]<<*b[3].hi */
-	umulh	x13, x13, x3            /* a[0]<<*b[4].hi */
+	ldp	x7, x6, [x2, #16]       /* x7=b[2] x6=b[3] */
 	umulh	x2, x15, x10            /* a[1]<<*b[0].hi */
-	mul	x19, x9, x11            /* a1b1.lo */
-	umulh	x20, x15, x11           /* a[1]<<*b[1].hi */
-	mul	x21, x9, x7             /* a1b2.lo */
-	umulh	x22, x15, x7            /* a[1]<<*b[2].hi */
-	mul	x23, x9, x6             /* a1b3.lo */
-	umulh	x24, x15, x6            /* a[1]<<*b[3].hi */
-	madd	x14, x8, x11, x14       /* a0b1.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x15, x15, x3            /* a[1]<<*b[4].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	lsl	x27, x25, #8            /* a[2]<< */
+	umulh	x17, x13, x11           /* a[0]<<*b[1].hi */
+	ldp	x22, x23, [x1, #16]     /* x22=a[2] x23=a[3] */
+	mul	x14, x9, x10            /* a1b0.lo */
 	add	x17, x17, x2            /* a[0]<<*b[1].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x2, x8, x7, x19         /* a0b2.lo.. */
-	add	x5, x5, x20             /* a[0]<<*b[2].hi.. */
-	madd	x19, x8, x6, x21        /* a0b3.lo.. */
-	add	x4, x4, x22             /* a[0]<<*b[3].hi.. */
-	madd	x8, x8, x3, x23         /* a0b4.lo.. */
-	add	x13, x13, x24           /* a[0]<<*b[4].hi.. */
-	umulh	x20, x27, x10           /* a[2]<<*b[0].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	umulh	x21, x27, x11           /* a[2]<<*b[1].hi */
-	umulh	x22, x27, x7            /* a[2]<<*b[2].hi */
-	mul	x23, x25, x6            /* a2b3.lo */
-	umulh	x24, x27, x6            /* a[2]<<*b[3].hi */
+	umulh	x16, x13, x10           /* a[0]<<*b[0].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	ldr	x24, [x1, #32]          /* a[4] */
+	madd	x14, x8, x11, x14       /* a0b1.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x12, x13, x3            /* a[0]<<*b[4].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x21, x15, x6            /* a[1]<<*b[3].hi */
+	umulh	x5, x13, x7             /* a[0]<<*b[2].hi */
+	umulh	x20, x15, x11           /* a[1]<<*b[1].hi */
+	add	x12, x12, x21           /* a[0]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	mul	x4, x22, x6             /* a2b3.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	madd	x4, x9, x3, x4          /* a1b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	madd	x4, x23, x7, x4         /* a1b4.lo.. */
+	umulh	x2, x15, x3             /* a[1]<<*b[4].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	sub	x14, x14, x17, lsl #56  /* a0b1.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	mul	x1, x9, x6              /* a1b3.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	madd	x1, x8, x3, x1          /* a0b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x19, x22, #8            /* a[2]<<               c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x15, x15, x7            /* a[1]<<*b[2].hi */
+	umulh	x13, x13, x6            /* a[0]<<*b[3].hi */
+	mul	x21, x9, x7             /* a1b2.lo */
+	add	x13, x13, x15           /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x15, x19, x10           /* a[2]<<*b[0].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	add	x5, x5, x20             /* a[0]<<*b[2].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x2, x25, x10, x2        /* a0b2.lo.. */
-	madd	x19, x25, x11, x19      /* a0b3.lo.. */
-	madd	x8, x25, x7, x8         /* a0b4.lo.. */
-	add	x4, x4, x21             /* a[0]<<*b[3].hi.. */
-	add	x13, x13, x22           /* a[0]<<*b[4].hi.. */
-	madd	x9, x9, x3, x23         /* a1b4.lo.. */
-	ldr	x23, [x1, #32]          /* a[4] */
-	add	x15, x15, x24           /* a[1]<<*b[4].hi.. */
-	umulh	x20, x27, x3            /* a[2]<<*b[4].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	lsl	x21, x26, #8            /* a[3]<< */
-	mul	x22, x26, x6            /* a3b3.lo */
-	lsl	x24, x23, #8            /* a[4]<< */
-	madd	x1, x25, x3, x22        /* a2b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x22, x21, x10           /* a[3]<<*b[0].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x4, x4, x22             /* a[0]<<*b[3].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x19, x26, x10, x19      /* a0b3.lo.. */
-	umulh	x22, x21, x11           /* a[3]<<*b[1].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x13, x13, x22           /* a[0]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x8, x26, x11, x8        /* a0b4.lo.. */
-	umulh	x22, x21, x7            /* a[3]<<*b[2].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x15, x15, x22           /* a[1]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x9, x26, x7, x9         /* a1b4.lo.. */
-	umulh	x22, x21, x6            /* a[3]<<*b[3].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x20, x20, x22           /* a[2]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x21, x21, x3            /* a[3]<<*b[4].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	umulh	x22, x24, x10           /* a[4]<<*b[0].hi */
-	madd	x8, x23, x10, x8        /* a0b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x10, x24, x11           /* a[4]<<*b[1].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x13, x13, x22           /* a[0]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x9, x23, x11, x9        /* a1b4.lo.. */
-	umulh	x11, x24, x7            /* a[4]<<*b[2].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	madd	x7, x23, x7, x1         /* a2b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
-	add	x10, x15, x10           /* a[1]<<*b[4].hi.. */
-	mul	x15, x23, x6            /* a4b3.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	umulh	x6, x24, x6             /* a[4]<<*b[3].hi */
-	mul	x1, x23, x3             /* a4b4.lo */
-	umulh	x22, x24, x3            /* a[4]<<*b[4].hi */
-	sub	x12, x12, x16, lsl #56  /* a0b0.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
-	sub	x14, x14, x17, lsl #56  /* a0b1.lo.. */
-	sub	x2, x2, x5, lsl #56     /* a0b2.lo.. */
-	sub	x19, x19, x4, lsl #56   /* a0b3.lo.. */
-	sub	x8, x8, x13, lsl #56    /* a0b4.lo.. */
-	sub	x9, x9, x10, lsl #56    /* a1b4.lo.. */
+	umulh	x20, x19, x11           /* a[2]<<*b[1].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	add	x5, x5, x15             /* a[0]<<*b[2].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x15, x19, x7            /* a[2]<<*b[2].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	mul	x9, x9, x11             /* a1b1.lo */
+	add	x12, x12, x15           /* a[0]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	mul	x15, x23, x6            /* a3b3.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	madd	x9, x8, x7, x9          /* a0b2.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	madd	x9, x22, x10, x9        /* a0b2.lo.. */
+	add	x13, x13, x20           /* a[0]<<*b[3].hi.. */
+	umulh	x20, x19, x6            /* a[2]<<*b[3].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	madd	x15, x22, x3, x15       /* a2b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	add	x2, x2, x20             /* a[1]<<*b[4].hi.. */
+	umulh	x20, x19, x3            /* a[2]<<*b[4].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	madd	x1, x22, x7, x1         /* a0b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x19, x23, #8            /* a[3]<<               c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	madd	x21, x8, x6, x21        /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	madd	x21, x22, x11, x21      /* a0b3.lo.. */
+	sub	x9, x9, x5, lsl #56     /* a0b2.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	umulh	x22, x19, x6            /* a[3]<<*b[3].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	madd	x4, x24, x11, x4        /* a1b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	add	x20, x20, x22           /* a[2]<<*b[4].hi.. */
+	umulh	x22, x19, x11           /* a[3]<<*b[1].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	add	x12, x12, x22           /* a[0]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x22, x19, x10           /* a[3]<<*b[0].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	madd	x15, x24, x7, x15       /* a2b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	add	x13, x13, x22           /* a[0]<<*b[3].hi.. */
+	umulh	x22, x19, x7            /* a[3]<<*b[2].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	add	x9, x9, x17, lsl #4     /* a0b2.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	add	x17, x2, x22            /* a[1]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x22, x24, #8            /* a[4]<<               c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	madd	x2, x23, x11, x1        /* a0b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x11, x22, x11           /* a[4]<<*b[1].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	add	x14, x14, x16, lsl #4   /* a0b1.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
-	add	x11, x20, x11           /* a[2]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x15, x26, x3, x15       /* a3b4.lo.. */
-	add	x16, x2, x17, lsl #4    /* a0b2.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
-	add	x17, x19, x5, lsl #4    /* a0b3.lo.. */
-	add	x6, x21, x6             /* a[3]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
-	sub	x7, x7, x11, lsl #56    /* a2b4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
-	add	x8, x8, x4, lsl #4      /* a0b4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
-	add	x9, x9, x13, lsl #4     /* a1b4.lo.. */
-	sub	x13, x1, x22, lsl #56   /* a4b4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
-	add	x10, x7, x10, lsl #4    /* a2b4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
-	sub	x15, x15, x6, lsl #56   /* a3b4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
-	add	x13, x13, x6, lsl #4    /* a4b4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
-	and	x7, x10, #0xfffffffffffff /* (a2b4.lo..).low      low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
-	and	x6, x9, #0xfffffffffffff /* (a1b4.lo..).low */
-	lsr	x5, x13, #52            /* (a4b4.lo..).high */
-	add	x9, x7, x9, lsr #52     /* (a2b4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
-	and	x13, x13, #0xfffffffffffff /* (a4b4.lo..).low      low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
-	add	x11, x15, x11, lsl #4   /* a3b4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
-	add	x15, x5, x22, lsl #4    /* a[4]<<*b[4].hi<<..   upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
-	and	x7, x11, #0xfffffffffffff /* (a3b4.lo..).low      low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
-	add	x11, x13, x11, lsr #52  /* (a4b4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
-	movz	x13, #977, lsl #16
-	movk	x13, #1, lsl #48        /* 0x1000003d10000 */
-	umulh	x5, x15, x13            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
-	movz	x4, #0x3d10
-	movk	x4, #16, lsl #32        /* 0x1000003d10 */
-	madd	x8, x15, x4, x8         /* a0b4.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x10, x7, x10, lsr #52   /* (a3b4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
-	umulh	x15, x9, x13            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
-	umulh	x7, x11, x13            /* .hi */
-	umulh	x3, x10, x13            /* .hi */
-	sub	x8, x8, x5, lsl #52     /* a0b4.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x6, x6, x5              /* (a1b4.lo..).low..    upper[0] += fold(4) */
-	umulh	x13, x6, x13            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
-	madd	x12, x6, x4, x12        /* a0b0.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x16, x16, x15           /* a0b2.lo..            limbs[k + 1] += fold(k) */
-	madd	x10, x10, x4, x16       /* a0b2.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x8, x8, x7              /* a0b4.lo..            limbs[k + 1] += fold(k) */
-	add	x16, x17, x3            /* a0b3.lo.. */
-	lsr	x17, x8, #48            /* (a0b4.lo..).high     limbs[4], q = limbs[4].split(48) */
-	madd	x11, x11, x4, x16       /* a0b3.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	sub	x12, x12, x13, lsl #52  /* a0b0.lo.. */
-	add	x13, x14, x13           /* a0b1.lo..            limbs[k + 1] += fold(k) */
-	sub	x10, x10, x3, lsl #52   /* a0b2.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	and	x8, x8, #0xffffffffffff /* (a0b4.lo..).low      limbs[4], q = limbs[4].split(48) */
-	madd	x9, x9, x4, x13         /* a0b1.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	sub	x11, x11, x7, lsl #52   /* a0b3.lo.. */
-	movz	x13, #977
-	movk	x13, #1, lsl #32        /* 0x1000003d1 */
-	madd	x12, x17, x13, x12      /* a0b0.lo..            return chained([limbs[0] + q * EXCESS, *limbs[1:5]]) */
-	sub	x9, x9, x15, lsl #52    /* a0b1.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	and	x13, x12, #0xfffffffffffff /* (a0b0.lo..).low      low, carry = (limb + carry).split(52) */
-	add	x9, x9, x12, lsr #52    /* a0b1.lo.. */
-	add	x10, x10, x9, lsr #52   /* a0b2.lo.. */
-	and	x9, x9, #0xfffffffffffff /* (a0b1.lo..).low */
-	stp	x13, x9, [x0]           /*                      return [*done, limbs[-1] + carry] */
-	add	x9, x11, x10, lsr #52   /* a0b3.lo..            low, carry = (limb + carry).split(52) */
-	and	x10, x10, #0xfffffffffffff /* (a0b2.lo..).low */
-	add	x8, x8, x9, lsr #52     /* (a0b4.lo..).low..    return [*done, limbs[-1] + carry] */
-	and	x9, x9, #0xfffffffffffff /* (a0b3.lo..).low      low, carry = (limb + carry).split(52) */
-	stp	x10, x9, [x0, #16]      /*                      return [*done, limbs[-1] + carry] */
-	str	x8, [x0, #32]
-	ldr	x27, [sp, #64]          /* restore */
-	.cfi_restore x27
-	ldp	x25, x26, [sp, #48]     /* restore */
-	.cfi_restore x25
-	.cfi_restore x26
+	umulh	x1, x22, x10            /* a[4]<<*b[0].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x7, x22, x7             /* a[4]<<*b[2].hi */
+	umulh	x19, x19, x3            /* a[3]<<*b[4].hi */
+	add	x12, x12, x1            /* a[0]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x1, x22, x3             /* a[4]<<*b[4].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	add	x11, x17, x11           /* a[1]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	mul	x17, x24, x3            /* a4b4.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x22, x22, x6            /* a[4]<<*b[3].hi */
+	madd	x2, x24, x10, x2        /* a0b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	add	x19, x19, x22           /* a[3]<<*b[4].hi.. */
+	sub	x17, x17, x1, lsl #56   /* a4b4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	add	x7, x20, x7             /* a[2]<<*b[4].hi..     return Halves(self.x + other.x, self.high + other.high) */
+	mul	x6, x24, x6             /* a4b3.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	add	x17, x17, x19, lsl #4   /* a4b4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	madd	x6, x23, x3, x6         /* a3b4.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	lsr	x3, x17, #52            /* (a4b4.lo..).high     low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	sub	x6, x6, x19, lsl #56    /* a3b4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	add	x6, x6, x7, lsl #4      /* a3b4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	sub	x4, x4, x11, lsl #56    /* a1b4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	add	x4, x4, x12, lsl #4     /* a1b4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	movz	x19, #0x3d10
+	sub	x12, x2, x12, lsl #56   /* a0b4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	movz	x2, #977, lsl #16
+	movk	x19, #16, lsl #32       /* 0x1000003d10 */
+	mul	x8, x8, x10             /* a0b0.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	movk	x2, #1, lsl #48         /* 0x1000003d10000 */
+	sub	x15, x15, x7, lsl #56   /* a2b4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	add	x11, x15, x11, lsl #4   /* a2b4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	and	x17, x17, #0xfffffffffffff /* (a4b4.lo..).low      low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	add	x15, x3, x1, lsl #4     /* a[4]<<*b[4].hi<<..   upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
+	madd	x10, x23, x10, x21      /* a0b3.lo..            return Halves(self.x + other.x, self.high + other.high) */
+	and	x7, x11, #0xfffffffffffff /* (a2b4.lo..).low      low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	and	x3, x6, #0xfffffffffffff /* (a3b4.lo..).low */
+	add	x17, x17, x6, lsr #52   /* (a4b4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
+	sub	x10, x10, x13, lsl #56  /* a0b3.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	and	x6, x4, #0xfffffffffffff /* (a1b4.lo..).low      low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	add	x7, x7, x4, lsr #52     /* (a2b4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
+	umulh	x4, x17, x2             /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
+	add	x11, x3, x11, lsr #52   /* (a3b4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
+	umulh	x3, x15, x2             /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
+	add	x12, x12, x13, lsl #4   /* a0b4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	madd	x12, x15, x19, x12      /* a0b4.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	sub	x8, x8, x16, lsl #56    /* a0b0.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	umulh	x13, x7, x2             /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
+	movz	x15, #977
+	add	x16, x6, x3             /* (a1b4.lo..).low..    upper[0] += fold(4) */
+	add	x9, x9, x13             /* a0b2.lo..            limbs[k + 1] += fold(k) */
+	sub	x12, x12, x3, lsl #52   /* a0b4.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	add	x12, x12, x4            /* a0b4.lo..            limbs[k + 1] += fold(k) */
+	umulh	x6, x16, x2             /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
+	movk	x15, #1, lsl #32        /* 0x1000003d1 */
+	madd	x8, x16, x19, x8        /* a0b0.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	lsr	x16, x12, #48           /* (a0b4.lo..).high     limbs[4], q = limbs[4].split(48) */
+	umulh	x3, x11, x2             /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
+	add	x14, x14, x6            /* a0b1.lo..            limbs[k + 1] += fold(k) */
+	madd	x14, x7, x19, x14       /* a0b1.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	sub	x8, x8, x6, lsl #52     /* a0b0.lo.. */
+	madd	x8, x16, x15, x8        /* a0b0.lo..            return chained([limbs[0] + q * EXCESS, *limbs[1:5]]) */
+	add	x16, x10, x5, lsl #4    /* a0b3.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	and	x10, x8, #0xfffffffffffff /* (a0b0.lo..).low      low, carry = (limb + carry).split(52) */
+	madd	x9, x11, x19, x9        /* a0b2.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	add	x16, x16, x3            /* a0b3.lo..            limbs[k + 1] += fold(k) */
+	sub	x11, x14, x13, lsl #52  /* a0b1.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	add	x8, x11, x8, lsr #52    /* a0b1.lo..            low, carry = (limb + carry).split(52) */
+	and	x11, x12, #0xffffffffffff /* (a0b4.lo..).low      limbs[4], q = limbs[4].split(48) */
+	sub	x9, x9, x3, lsl #52     /* a0b2.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	madd	x12, x17, x19, x16      /* a0b3.lo.. */
+	add	x9, x9, x8, lsr #52     /* a0b2.lo..            low, carry = (limb + carry).split(52) */
+	sub	x12, x12, x4, lsl #52   /* a0b3.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	and	x8, x8, #0xfffffffffffff /* (a0b1.lo..).low      low, carry = (limb + carry).split(52) */
+	add	x12, x12, x9, lsr #52   /* a0b3.lo.. */
+	and	x13, x12, #0xfffffffffffff /* (a0b3.lo..).low */
+	and	x9, x9, #0xfffffffffffff /* (a0b2.lo..).low */
+	add	x11, x11, x12, lsr #52  /* (a0b4.lo..).low..    return [*done, limbs[-1] + carry] */
+	stp	x10, x8, [x0]
+	stp	x9, x13, [x0, #16]
+	str	x11, [x0, #32]
 	ldp	x23, x24, [sp, #32]     /* restore */
 	.cfi_restore x23
 	.cfi_restore x24
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #80     /* restore */
+	ldp	x19, x20, [sp], #48     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -272,118 +262,118 @@ SYMBOL(secp256k1_5x52_sqr):
 	.cfi_offset x21, -16
 	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
 	ldp	x13, x14, [x1, #16]     /* x13=a[2] x14=a[3] */
-	ldr	x5, [x1, #32]           /* a[4] */
 	mul	x10, x8, x8             /* a0a0.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	lsl	x11, x8, #8             /* a[0]<< */
-	lsl	x12, x9, #1             /* a1x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
-	lsl	x15, x13, #1            /* a2x2 */
-	umulh	x16, x11, x8            /* a[0]<<*a[0].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	mul	x17, x8, x12            /* a0a1x2.lo */
-	umulh	x12, x11, x12           /* a[0]<<*a1x2.hi */
-	umulh	x7, x11, x15            /* a[0]<<*a2x2.hi */
-	lsl	x6, x14, #1             /* a3x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
-	lsl	x4, x5, #1              /* a4x2 */
-	mul	x3, x9, x9              /* a1a1.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	lsl	x2, x9, #8              /* a[1]<< */
+	lsl	x11, x8, #8             /* a[0]<< */
+	lsl	x15, x13, #1            /* a2x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	ldr	x5, [x1, #32]           /* a[4] */
+	lsl	x6, x14, #1             /* a3x2 */
+	umulh	x19, x2, x9             /* a[1]<<*a[1].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x16, x11, x8            /* a[0]<<*a[0].hi */
 	umulh	x1, x11, x6             /* a[0]<<*a3x2.hi */
-	umulh	x11, x11, x4            /* a[0]<<*a4x2.hi */
-	umulh	x19, x2, x9             /* a[1]<<*a[1].hi */
-	mul	x20, x9, x15            /* a1a2x2.lo */
-	umulh	x21, x2, x15            /* a[1]<<*a2x2.hi */
-	madd	x15, x8, x15, x3        /* a0a2x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x12, x9, #1             /* a1x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
 	mul	x3, x9, x6              /* a1a3x2.lo            c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	lsl	x4, x5, #1              /* a4x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	mul	x20, x9, x15            /* a1a2x2.lo            c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x7, x11, x15            /* a[0]<<*a2x2.hi */
+	umulh	x21, x2, x15            /* a[1]<<*a2x2.hi */
+	mul	x17, x8, x12            /* a0a1x2.lo */
 	add	x7, x7, x19             /* a[0]<<*a2x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x19, x8, x6, x20        /* a0a3x2.lo.. */
-	umulh	x20, x2, x6             /* a[1]<<*a3x2.hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x19, x2, x6             /* a[1]<<*a3x2.hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	madd	x20, x8, x6, x20        /* a0a3x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x12, x11, x12           /* a[0]<<*a1x2.hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	add	x1, x1, x21             /* a[0]<<*a3x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x2, x2, x4              /* a[1]<<*a4x2.hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	lsl	x21, x13, #8            /* a[2]<< */
-	madd	x8, x8, x4, x3          /* a0a4x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x3, x21, x13            /* a[2]<<*a[2].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x11, x11, x20           /* a[0]<<*a4x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	mul	x20, x13, x6            /* a2a3x2.lo            c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x11, x11, x3            /* a[0]<<*a4x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	madd	x8, x13, x13, x8        /* a0a4x2.lo.. */
-	umulh	x6, x21, x6             /* a[2]<<*a3x2.hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	umulh	x3, x21, x4             /* a[2]<<*a4x2.hi */
-	mul	x21, x14, x14           /* a3a3.lo */
-	madd	x9, x9, x4, x20         /* a1a4x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x20, x14, #8            /* a[3]<<               c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x6, x2, x6              /* a[1]<<*a4x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x2, x20, x14            /* a[3]<<*a[3].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	madd	x13, x13, x4, x21       /* a2a4x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	mul	x14, x14, x4            /* a3a4x2.lo            c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	umulh	x4, x20, x4             /* a[3]<<*a4x2.hi */
-	mul	x20, x5, x5             /* a4a4.lo */
-	lsl	x21, x5, #8             /* a[4]<< */
-	add	x3, x3, x2              /* a[2]<<*a4x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x5, x21, x5             /* a[4]<<*a[4].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	madd	x3, x8, x4, x3          /* a0a4x2.lo.. */
+	mul	x21, x9, x9             /* a1a1.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	madd	x15, x8, x15, x21       /* a0a2x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	lsl	x21, x13, #8            /* a[2]<<               c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	mul	x8, x13, x6             /* a2a3x2.lo */
+	umulh	x11, x11, x4            /* a[0]<<*a4x2.hi */
 	sub	x10, x10, x16, lsl #56  /* a0a0.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	madd	x9, x9, x4, x8          /* a1a4x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x6, x21, x6             /* a[2]<<*a3x2.hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	add	x11, x11, x19           /* a[0]<<*a4x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x8, x21, x13            /* a[2]<<*a[2].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x2, x2, x4              /* a[1]<<*a4x2.hi */
+	add	x6, x2, x6              /* a[1]<<*a4x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
+	madd	x3, x13, x13, x3        /* a0a4x2.lo.. */
+	add	x11, x11, x8            /* a[0]<<*a4x2.hi.. */
+	mul	x8, x14, x14            /* a3a3.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	lsl	x2, x14, #8             /* a[3]<< */
+	umulh	x19, x21, x4            /* a[2]<<*a4x2.hi */
+	madd	x13, x13, x4, x8        /* a2a4x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x8, x2, x14             /* a[3]<<*a[3].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	mul	x14, x14, x4            /* a3a4x2.lo */
+	umulh	x4, x2, x4              /* a[3]<<*a4x2.hi */
+	sub	x3, x3, x11, lsl #56    /* a0a4x2.lo..          limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	add	x8, x19, x8             /* a[2]<<*a4x2.hi..     return Halves(self.x + other.x, self.high + other.high) */
+	sub	x2, x20, x1, lsl #56    /* a0a3x2.lo..          limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	lsl	x21, x5, #8             /* a[4]<<               c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	movz	x19, #977, lsl #16
+	mul	x20, x5, x5             /* a4a4.lo */
+	sub	x13, x13, x8, lsl #56   /* a2a4x2.lo..          limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	umulh	x5, x21, x5             /* a[4]<<*a[4].hi       c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	sub	x9, x9, x6, lsl #56     /* a1a4x2.lo..          limbs = [column.x - (column.high << 56) for column in c] + [0] */
 	sub	x17, x17, x12, lsl #56  /* a0a1x2.lo.. */
 	sub	x15, x15, x7, lsl #56   /* a0a2x2.lo.. */
-	sub	x2, x19, x1, lsl #56    /* a0a3x2.lo.. */
-	sub	x8, x8, x11, lsl #56    /* a0a4x2.lo.. */
-	sub	x9, x9, x6, lsl #56     /* a1a4x2.lo.. */
-	sub	x13, x13, x3, lsl #56   /* a2a4x2.lo.. */
-	sub	x14, x14, x4, lsl #56   /* a3a4x2.lo.. */
-	add	x16, x17, x16, lsl #4   /* a0a1x2.lo..          limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
-	add	x12, x15, x12, lsl #4   /* a0a2x2.lo.. */
-	add	x15, x2, x7, lsl #4     /* a0a3x2.lo.. */
-	add	x8, x8, x1, lsl #4      /* a0a4x2.lo.. */
+	add	x3, x3, x1, lsl #4      /* a0a4x2.lo..          limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
 	add	x9, x9, x11, lsl #4     /* a1a4x2.lo.. */
-	add	x11, x13, x6, lsl #4    /* a2a4x2.lo.. */
-	add	x13, x14, x3, lsl #4    /* a3a4x2.lo.. */
-	sub	x14, x20, x5, lsl #56   /* a4a4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
-	and	x17, x11, #0xfffffffffffff /* (a2a4x2.lo..).low    low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
-	and	x7, x13, #0xfffffffffffff /* (a3a4x2.lo..).low */
-	add	x17, x17, x9, lsr #52   /* (a2a4x2.lo..).low..  upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
-	add	x11, x7, x11, lsr #52   /* (a3a4x2.lo..).low.. */
-	add	x14, x14, x4, lsl #4    /* a4a4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
-	lsr	x7, x14, #52            /* (a4a4.lo..).high     low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
-	and	x14, x14, #0xfffffffffffff /* (a4a4.lo..).low */
-	and	x9, x9, #0xfffffffffffff /* (a1a4x2.lo..).low */
-	add	x13, x14, x13, lsr #52  /* (a4a4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
-	add	x14, x7, x5, lsl #4     /* a[4]<<*a[4].hi<<.. */
-	movz	x7, #977, lsl #16
-	movk	x7, #1, lsl #48         /* 0x1000003d10000 */
-	umulh	x6, x17, x7             /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
-	umulh	x5, x14, x7             /* .hi */
-	movz	x4, #0x3d10
-	movk	x4, #16, lsl #32        /* 0x1000003d10 */
-	madd	x8, x14, x4, x8         /* a0a4x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x12, x12, x6            /* a0a2x2.lo..          limbs[k + 1] += fold(k) */
-	sub	x8, x8, x5, lsl #52     /* a0a4x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x9, x9, x5              /* (a1a4x2.lo..).low..  upper[0] += fold(4) */
-	umulh	x14, x11, x7            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
-	madd	x11, x11, x4, x12       /* a0a2x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	umulh	x12, x9, x7             /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
-	madd	x9, x9, x4, x10         /* a0a0.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	umulh	x10, x13, x7            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
-	sub	x11, x11, x14, lsl #52  /* a0a2x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x14, x15, x14           /* a0a3x2.lo..          limbs[k + 1] += fold(k) */
-	sub	x9, x9, x12, lsl #52    /* a0a0.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x12, x16, x12           /* a0a1x2.lo..          limbs[k + 1] += fold(k) */
-	madd	x13, x13, x4, x14       /* a0a3x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x8, x8, x10             /* a0a4x2.lo..          limbs[k + 1] += fold(k) */
-	madd	x12, x17, x4, x12       /* a0a1x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	lsr	x14, x8, #48            /* (a0a4x2.lo..).high   limbs[4], q = limbs[4].split(48) */
-	sub	x10, x13, x10, lsl #52  /* a0a3x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	sub	x12, x12, x6, lsl #52   /* a0a1x2.lo.. */
-	movz	x13, #977
-	movk	x13, #1, lsl #32        /* 0x1000003d1 */
-	madd	x9, x14, x13, x9        /* a0a0.lo..            return chained([limbs[0] + q * EXCESS, *limbs[1:5]]) */
-	and	x8, x8, #0xffffffffffff /* (a0a4x2.lo..).low    limbs[4], q = limbs[4].split(48) */
-	add	x12, x12, x9, lsr #52   /* a0a1x2.lo..          low, carry = (limb + carry).split(52) */
-	and	x9, x9, #0xfffffffffffff /* (a0a0.lo..).low */
-	add	x11, x11, x12, lsr #52  /* a0a2x2.lo.. */
-	and	x12, x12, #0xfffffffffffff /* (a0a1x2.lo..).low */
-	stp	x9, x12, [x0]           /*                      return [*done, limbs[-1] + carry] */
-	add	x9, x10, x11, lsr #52   /* a0a3x2.lo..          low, carry = (limb + carry).split(52) */
-	and	x10, x11, #0xfffffffffffff /* (a0a2x2.lo..).low */
-	add	x8, x8, x9, lsr #52     /* (a0a4x2.lo..).low..  return [*done, limbs[-1] + carry] */
-	and	x9, x9, #0xfffffffffffff /* (a0a3x2.lo..).low    low, carry = (limb + carry).split(52) */
-	stp	x10, x9, [x0, #16]      /*                      return [*done, limbs[-1] + carry] */
-	str	x8, [x0, #32]
+	sub	x14, x14, x4, lsl #56   /* a3a4x2.lo..          limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	and	x11, x9, #0xfffffffffffff /* (a1a4x2.lo..).low    low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	movk	x19, #1, lsl #48        /* 0x1000003d10000 */
+	add	x16, x17, x16, lsl #4   /* a0a1x2.lo..          limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	add	x13, x13, x6, lsl #4    /* a2a4x2.lo.. */
+	sub	x17, x20, x5, lsl #56   /* a4a4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	movz	x6, #0x3d10
+	add	x14, x14, x8, lsl #4    /* a3a4x2.lo..          limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	and	x8, x13, #0xfffffffffffff /* (a2a4x2.lo..).low    low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	add	x8, x8, x9, lsr #52     /* (a2a4x2.lo..).low..  upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
+	add	x9, x17, x4, lsl #4     /* a4a4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	and	x17, x14, #0xfffffffffffff /* (a3a4x2.lo..).low    low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	lsr	x4, x9, #52             /* (a4a4.lo..).high */
+	add	x5, x4, x5, lsl #4      /* a[4]<<*a[4].hi<<..   upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
+	movk	x6, #16, lsl #32        /* 0x1000003d10 */
+	and	x9, x9, #0xfffffffffffff /* (a4a4.lo..).low      low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	add	x13, x17, x13, lsr #52  /* (a3a4x2.lo..).low..  upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
+	add	x12, x15, x12, lsl #4   /* a0a2x2.lo..          limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	umulh	x15, x5, x19            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
+	add	x17, x2, x7, lsl #4     /* a0a3x2.lo..          limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	umulh	x7, x13, x19            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
+	add	x9, x9, x14, lsr #52    /* (a4a4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
+	add	x11, x11, x15           /* (a1a4x2.lo..).low..  upper[0] += fold(4) */
+	madd	x14, x5, x6, x3         /* a0a4x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	madd	x10, x11, x6, x10       /* a0a0.lo.. */
+	umulh	x11, x11, x19           /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
+	umulh	x5, x9, x19             /* .hi */
+	add	x16, x16, x11           /* a0a1x2.lo..          limbs[k + 1] += fold(k) */
+	movz	x4, #977
+	sub	x14, x14, x15, lsl #52  /* a0a4x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	umulh	x15, x8, x19            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
+	sub	x10, x10, x11, lsl #52  /* a0a0.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	madd	x8, x8, x6, x16         /* a0a1x2.lo.. */
+	add	x11, x14, x5            /* a0a4x2.lo..          limbs[k + 1] += fold(k) */
+	movk	x4, #1, lsl #32         /* 0x1000003d1 */
+	lsr	x14, x11, #48           /* (a0a4x2.lo..).high   limbs[4], q = limbs[4].split(48) */
+	and	x11, x11, #0xffffffffffff /* (a0a4x2.lo..).low */
+	add	x12, x12, x15           /* a0a2x2.lo..          limbs[k + 1] += fold(k) */
+	madd	x12, x13, x6, x12       /* a0a2x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	add	x13, x17, x7            /* a0a3x2.lo..          limbs[k + 1] += fold(k) */
+	madd	x10, x14, x4, x10       /* a0a0.lo..            return chained([limbs[0] + q * EXCESS, *limbs[1:5]]) */
+	madd	x9, x9, x6, x13         /* a0a3x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	sub	x8, x8, x15, lsl #52    /* a0a1x2.lo.. */
+	sub	x12, x12, x7, lsl #52   /* a0a2x2.lo.. */
+	add	x8, x8, x10, lsr #52    /* a0a1x2.lo..          low, carry = (limb + carry).split(52) */
+	sub	x9, x9, x5, lsl #52     /* a0a3x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	add	x12, x12, x8, lsr #52   /* a0a2x2.lo..          low, carry = (limb + carry).split(52) */
+	and	x13, x12, #0xfffffffffffff /* (a0a2x2.lo..).low */
+	and	x10, x10, #0xfffffffffffff /* (a0a0.lo..).low */
+	and	x8, x8, #0xfffffffffffff /* (a0a1x2.lo..).low */
+	add	x9, x9, x12, lsr #52    /* a0a3x2.lo.. */
+	and	x12, x9, #0xfffffffffffff /* (a0a3x2.lo..).low */
+	add	x9, x11, x9, lsr #52    /* (a0a4x2.lo..).low..  return [*done, limbs[-1] + carry] */
+	stp	x10, x8, [x0]
+	stp	x13, x12, [x0, #16]
+	str	x9, [x0, #32]
 	ldr	x21, [sp, #16]          /* restore */
 	.cfi_restore x21
 	ldp	x19, x20, [sp], #32     /* restore */
@@ -446,9 +436,9 @@ SYMBOL(secp256k1_5x52_normalize_weak):
  * in      n: a public number of times, 0 to 2^64 - 1
  * out     out: limbs below 2^52, the last one below 2^49
  * args    out in x0, a in x1, n in x2
- * changes x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
- * saves   x19 x20 x21 x22 x23 x24 x25
- * stack   64 bytes
+ * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
+ * saves   x19 x20 x21 x22 x23 x24 x25 x26 x27 x28
+ * stack   96 bytes
  */
 	.globl	SYMBOL(secp256k1_5x52_square_n)
 	HIDDEN(secp256k1_5x52_square_n)
@@ -457,161 +447,171 @@ SYMBOL(secp256k1_5x52_normalize_weak):
 SYMBOL(secp256k1_5x52_square_n):
 	.cfi_startproc
 	bti	c
-	stp	x19, x20, [sp, #-64]!   /* save */
-	.cfi_def_cfa_offset 64
-	.cfi_offset x19, -64
-	.cfi_offset x20, -56
+	stp	x19, x20, [sp, #-96]!   /* save */
+	.cfi_def_cfa_offset 96
+	.cfi_offset x19, -96
+	.cfi_offset x20, -88
 	stp	x21, x22, [sp, #16]     /* save */
-	.cfi_offset x21, -48
-	.cfi_offset x22, -40
+	.cfi_offset x21, -80
+	.cfi_offset x22, -72
 	stp	x23, x24, [sp, #32]     /* save */
-	.cfi_offset x23, -32
-	.cfi_offset x24, -24
-	str	x25, [sp, #48]          /* save */
-	.cfi_offset x25, -16
-	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	.cfi_offset x23, -64
+	.cfi_offset x24, -56
+	stp	x25, x26, [sp, #48]     /* save */
+	.cfi_offset x25, -48
+	.cfi_offset x26, -40
+	stp	x27, x28, [sp, #64]     /* save */
+	.cfi_offset x27, -32
+	.cfi_offset x28, -24
 	ldp	x10, x11, [x1, #16]     /* x10=a[2] x11=a[3] */
 	ldr	x12, [x1, #32]          /* a[4] */
+	ldp	x8, x9, [x1]            /* x8=a[0] x9=a[1] */
+	str	x0, [sp, #80]           /* spill out */
 	cbz	x2, LOCAL(square_n_none)
 	movz	x13, #977, lsl #16
-	movk	x13, #1, lsl #48        /* 0x1000003d10000 */
 	movz	x14, #0x3d10
 	movk	x14, #16, lsl #32       /* 0x1000003d10 */
 	movz	x15, #977
 	movk	x15, #1, lsl #32        /* 0x1000003d1 */
+	movk	x13, #1, lsl #48        /* 0x1000003d10000 */
 LOCAL(square_n_loop3):
-	mul	x16, x8, x8             /* s0s0.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	lsl	x17, x8, #8             /* s0<< */
+	mul	x24, x11, x11           /* s3s3.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	lsl	x6, x10, #1             /* s2x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	lsl	x27, x10, #8            /* s2<<                 c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	lsl	x7, x9, #1              /* s1x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
-	lsl	x6, x10, #1             /* s2x2 */
-	umulh	x5, x17, x8             /* s0<<*s0.hi           c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	mul	x4, x8, x7              /* s0s1x2.lo */
-	umulh	x7, x17, x7             /* s0<<*s1x2.hi */
-	umulh	x3, x17, x6             /* s0<<*s2x2.hi */
-	lsl	x1, x11, #1             /* s3x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
-	lsl	x19, x12, #1            /* s4x2 */
-	mul	x20, x9, x9             /* s1s1.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	lsl	x21, x9, #8             /* s1<< */
-	umulh	x22, x17, x1            /* s0<<*s3x2.hi */
-	umulh	x17, x17, x19           /* s0<<*s4x2.hi */
-	umulh	x23, x21, x9            /* s1<<*s1.hi */
-	mul	x24, x9, x6             /* s1s2x2.lo */
-	umulh	x25, x21, x6            /* s1<<*s2x2.hi */
-	madd	x6, x8, x6, x20         /* s0s2x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	mul	x20, x9, x1             /* s1s3x2.lo            c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x3, x3, x23             /* s0<<*s2x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	madd	x23, x8, x1, x24        /* s0s3x2.lo.. */
-	umulh	x24, x21, x1            /* s1<<*s3x2.hi         c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x22, x22, x25           /* s0<<*s3x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x21, x21, x19           /* s1<<*s4x2.hi         c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	lsl	x25, x10, #8            /* s2<< */
-	madd	x8, x8, x19, x20        /* s0s4x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x20, x25, x10           /* s2<<*s2.hi           c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x17, x17, x24           /* s0<<*s4x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	mul	x24, x10, x1            /* s2s3x2.lo            c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x17, x17, x20           /* s0<<*s4x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	madd	x8, x10, x10, x8        /* s0s4x2.lo.. */
-	umulh	x1, x25, x1             /* s2<<*s3x2.hi         c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	umulh	x20, x25, x19           /* s2<<*s4x2.hi */
-	mul	x25, x11, x11           /* s3s3.lo */
-	madd	x9, x9, x19, x24        /* s1s4x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	lsl	x24, x11, #8            /* s3<<                 c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	add	x1, x21, x1             /* s1<<*s4x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x21, x24, x11           /* s3<<*s3.hi           c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	madd	x10, x10, x19, x25      /* s2s4x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
-	mul	x11, x11, x19           /* s3s4x2.lo            c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	umulh	x19, x24, x19           /* s3<<*s4x2.hi */
-	mul	x24, x12, x12           /* s4s4.lo */
+	mul	x16, x12, x12           /* s4s4.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
 	lsl	x25, x12, #8            /* s4<< */
-	add	x20, x20, x21           /* s2<<*s4x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
-	umulh	x12, x25, x12           /* s4<<*s4.hi           c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
-	sub	x16, x16, x5, lsl #56   /* s0s0.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
-	sub	x4, x4, x7, lsl #56     /* s0s1x2.lo.. */
-	sub	x6, x6, x3, lsl #56     /* s0s2x2.lo.. */
-	sub	x21, x23, x22, lsl #56  /* s0s3x2.lo.. */
-	sub	x8, x8, x17, lsl #56    /* s0s4x2.lo.. */
-	sub	x9, x9, x1, lsl #56     /* s1s4x2.lo.. */
-	sub	x10, x10, x20, lsl #56  /* s2s4x2.lo.. */
-	sub	x11, x11, x19, lsl #56  /* s3s4x2.lo.. */
-	add	x5, x4, x5, lsl #4      /* s0s1x2.lo..          limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
-	add	x7, x6, x7, lsl #4      /* s0s2x2.lo.. */
-	add	x6, x21, x3, lsl #4     /* s0s3x2.lo.. */
-	add	x8, x8, x22, lsl #4     /* s0s4x2.lo.. */
-	add	x9, x9, x17, lsl #4     /* s1s4x2.lo.. */
-	add	x10, x10, x1, lsl #4    /* s2s4x2.lo.. */
-	add	x11, x11, x20, lsl #4   /* s3s4x2.lo.. */
-	sub	x17, x24, x12, lsl #56  /* s4s4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
-	and	x4, x10, #0xfffffffffffff /* (s2s4x2.lo..).low    low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
-	and	x3, x11, #0xfffffffffffff /* (s3s4x2.lo..).low */
-	add	x4, x4, x9, lsr #52     /* (s2s4x2.lo..).low..  upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
-	add	x10, x3, x10, lsr #52   /* (s3s4x2.lo..).low.. */
-	add	x17, x17, x19, lsl #4   /* s4s4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
-	lsr	x3, x17, #52            /* (s4s4.lo..).high     low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
-	and	x17, x17, #0xfffffffffffff /* (s4s4.lo..).low */
-	and	x9, x9, #0xfffffffffffff /* (s1s4x2.lo..).low */
-	add	x11, x17, x11, lsr #52  /* (s4s4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
-	add	x12, x3, x12, lsl #4    /* s4<<*s4.hi<<.. */
-	umulh	x17, x4, x13            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
-	umulh	x3, x12, x13            /* s4<<*s4.hi<<...hi */
-	madd	x8, x12, x14, x8        /* s0s4x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x12, x7, x17            /* s0s2x2.lo..          limbs[k + 1] += fold(k) */
-	sub	x8, x8, x3, lsl #52     /* s0s4x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x9, x9, x3              /* (s1s4x2.lo..).low..  upper[0] += fold(4) */
-	umulh	x7, x10, x13            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
-	madd	x10, x10, x14, x12      /* s0s2x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	umulh	x12, x9, x13            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
-	madd	x9, x9, x14, x16        /* s0s0.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	umulh	x16, x11, x13           /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
-	sub	x10, x10, x7, lsl #52   /* s0s2x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x7, x6, x7              /* s0s3x2.lo..          limbs[k + 1] += fold(k) */
-	sub	x9, x9, x12, lsl #52    /* s0s0.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x12, x5, x12            /* s0s1x2.lo..          limbs[k + 1] += fold(k) */
-	madd	x11, x11, x14, x7       /* s0s3x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	add	x8, x8, x16             /* s0s4x2.lo..          limbs[k + 1] += fold(k) */
-	madd	x12, x4, x14, x12       /* s0s1x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	lsr	x7, x8, #48             /* (s0s4x2.lo..).high   limbs[4], q = limbs[4].split(48) */
-	sub	x11, x11, x16, lsl #52  /* s0s3x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
-	sub	x12, x12, x17, lsl #52  /* s0s1x2.lo.. */
-	madd	x9, x7, x15, x9         /* s0s0.lo..            return chained([limbs[0] + q * EXCESS, *limbs[1:5]]) */
-	and	x16, x8, #0xffffffffffff /* (s0s4x2.lo..).low    limbs[4], q = limbs[4].split(48) */
-	add	x12, x12, x9, lsr #52   /* s0s1x2.lo..          low, carry = (limb + carry).split(52) */
-	and	x8, x9, #0xfffffffffffff /* (s0s0.lo..).low */
-	add	x10, x10, x12, lsr #52  /* s0s2x2.lo.. */
-	and	x9, x12, #0xfffffffffffff /* (s0s1x2.lo..).low */
-	add	x11, x11, x10, lsr #52  /* s0s3x2.lo.. */
-	and	x10, x10, #0xfffffffffffff /* (s0s2x2.lo..).low */
-	add	x12, x16, x11, lsr #52  /* (s0s4x2.lo..).low..  return [*done, limbs[-1] + carry] */
-	and	x11, x11, #0xfffffffffffff /* (s0s3x2.lo..).low    low, carry = (limb + carry).split(52) */
+	lsl	x17, x8, #8             /* s0<< */
+	lsl	x20, x9, #8             /* s1<< */
+	mul	x5, x8, x8              /* s0s0.lo */
+	umulh	x4, x25, x12            /* s4<<*s4.hi */
+	lsl	x1, x11, #1             /* s3x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	umulh	x22, x20, x9            /* s1<<*s1.hi           c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	lsl	x0, x12, #1             /* s4x2                 columns[i + j] += times(a[i], a[j] if i == j else 2 * a[j]) */
+	umulh	x12, x17, x7            /* s0<<*s1x2.hi         c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	lsl	x25, x11, #8            /* s3<< */
+	umulh	x3, x17, x8             /* s0<<*s0.hi */
+	umulh	x26, x20, x1            /* s1<<*s3x2.hi */
+	umulh	x19, x17, x0            /* s0<<*s4x2.hi */
+	umulh	x21, x25, x0            /* s3<<*s4x2.hi */
+	umulh	x23, x27, x1            /* s2<<*s3x2.hi */
+	mul	x7, x8, x7              /* s0s1x2.lo */
+	umulh	x28, x17, x6            /* s0<<*s2x2.hi */
+	add	x19, x19, x26           /* s0<<*s4x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x26, x20, x0            /* s1<<*s4x2.hi         c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	add	x22, x28, x22           /* s0<<*s2x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
+	umulh	x28, x27, x0            /* s2<<*s4x2.hi         c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	add	x23, x26, x23           /* s1<<*s4x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
+	mul	x26, x9, x1             /* s1s3x2.lo            c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	sub	x16, x16, x4, lsl #56   /* s4s4.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	umulh	x20, x20, x6            /* s1<<*s2x2.hi         c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	add	x16, x16, x21, lsl #4   /* s4s4.lo..            limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	umulh	x27, x27, x10           /* s2<<*s2.hi           c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x25, x25, x11           /* s3<<*s3.hi */
+	add	x19, x19, x27           /* s0<<*s4x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
+	mul	x27, x9, x6             /* s1s2x2.lo            c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	umulh	x17, x17, x1            /* s0<<*s3x2.hi */
+	add	x25, x28, x25           /* s2<<*s4x2.hi..       return Halves(self.x + other.x, self.high + other.high) */
+	madd	x24, x10, x0, x24       /* s2s4x2.lo.. */
+	sub	x5, x5, x3, lsl #56     /* s0s0.lo..            limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	mul	x28, x10, x1            /* s2s3x2.lo            c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	madd	x28, x9, x0, x28        /* s1s4x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	add	x17, x17, x20           /* s0<<*s3x2.hi.. */
+	madd	x1, x8, x1, x27         /* s0s3x2.lo.. */
+	sub	x20, x28, x23, lsl #56  /* s1s4x2.lo..          limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	madd	x26, x8, x0, x26        /* s0s4x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	mul	x11, x11, x0            /* s3s4x2.lo            c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	sub	x0, x24, x25, lsl #56   /* s2s4x2.lo..          limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	add	x20, x20, x19, lsl #4   /* s1s4x2.lo..          limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	lsr	x24, x16, #52           /* (s4s4.lo..).high     low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	add	x0, x0, x23, lsl #4     /* s2s4x2.lo..          limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	madd	x10, x10, x10, x26      /* s0s4x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	and	x16, x16, #0xfffffffffffff /* (s4s4.lo..).low      low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	sub	x11, x11, x21, lsl #56  /* s3s4x2.lo..          limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	add	x11, x11, x25, lsl #4   /* s3s4x2.lo..          limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	mul	x9, x9, x9              /* s1s1.lo              c = columns(lambda x, y: Halves(x * y, ((x << 8) * y).split(64)[1])) */
+	add	x4, x24, x4, lsl #4     /* s4<<*s4.hi<<..       upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
+	and	x21, x11, #0xfffffffffffff /* (s3s4x2.lo..).low    low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	add	x21, x21, x0, lsr #52   /* (s3s4x2.lo..).low..  upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
+	madd	x6, x8, x6, x9          /* s0s2x2.lo..          return Halves(self.x + other.x, self.high + other.high) */
+	sub	x8, x7, x12, lsl #56    /* s0s1x2.lo..          limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	umulh	x9, x4, x13             /* s4<<*s4.hi<<...hi    over = (upper[k] * (FOLD << 12)).split(64)[1] */
+	sub	x10, x10, x19, lsl #56  /* s0s4x2.lo..          limbs = [column.x - (column.high << 56) for column in c] + [0] */
+	sub	x7, x1, x17, lsl #56    /* s0s3x2.lo.. */
+	sub	x6, x6, x22, lsl #56    /* s0s2x2.lo.. */
+	and	x1, x20, #0xfffffffffffff /* (s1s4x2.lo..).low    low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	add	x10, x10, x17, lsl #4   /* s0s4x2.lo..          limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	and	x0, x0, #0xfffffffffffff /* (s2s4x2.lo..).low    low, high = zip(*(limb.split(52) for limb in limbs[5:9])) */
+	add	x17, x1, x9             /* (s1s4x2.lo..).low..  upper[0] += fold(4) */
+	add	x11, x16, x11, lsr #52  /* (s4s4.lo..).low..    upper = [low[0], *(low[k] + high[k - 1] for k in range(1, 4)), limbs[9] + high[3]] */
+	add	x16, x0, x20, lsr #52   /* (s2s4x2.lo..).low.. */
+	madd	x10, x4, x14, x10       /* s0s4x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	add	x8, x8, x3, lsl #4      /* s0s1x2.lo..          limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	umulh	x4, x11, x13            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
+	sub	x10, x10, x9, lsl #52   /* s0s4x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	umulh	x3, x17, x13            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
+	umulh	x1, x16, x13            /* .hi */
+	add	x9, x7, x22, lsl #4     /* s0s3x2.lo..          limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	madd	x17, x17, x14, x5       /* s0s0.lo..            limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	add	x10, x10, x4            /* s0s4x2.lo..          limbs[k + 1] += fold(k) */
+	add	x8, x8, x3              /* s0s1x2.lo.. */
+	lsr	x7, x10, #48            /* (s0s4x2.lo..).high   limbs[4], q = limbs[4].split(48) */
+	umulh	x5, x21, x13            /* .hi                  over = (upper[k] * (FOLD << 12)).split(64)[1] */
+	add	x12, x6, x12, lsl #4    /* s0s2x2.lo..          limbs = [limbs[0], *(limbs[k] + (c[k - 1].high << 4) for k in range(1, 10))] */
+	madd	x8, x16, x14, x8        /* s0s1x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	sub	x16, x17, x3, lsl #52   /* s0s0.lo.. */
+	madd	x16, x7, x15, x16       /* s0s0.lo..            return chained([limbs[0] + q * EXCESS, *limbs[1:5]]) */
+	add	x7, x12, x1             /* s0s2x2.lo..          limbs[k + 1] += fold(k) */
+	madd	x12, x21, x14, x7       /* s0s2x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	sub	x8, x8, x1, lsl #52     /* s0s1x2.lo.. */
+	add	x17, x8, x16, lsr #52   /* s0s1x2.lo..          low, carry = (limb + carry).split(52) */
+	sub	x8, x12, x5, lsl #52    /* s0s2x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	add	x9, x9, x5              /* s0s3x2.lo..          limbs[k + 1] += fold(k) */
+	madd	x11, x11, x14, x9       /* s0s3x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
+	and	x7, x10, #0xffffffffffff /* (s0s4x2.lo..).low    limbs[4], q = limbs[4].split(48) */
+	add	x10, x8, x17, lsr #52   /* s0s2x2.lo..          low, carry = (limb + carry).split(52) */
+	sub	x11, x11, x4, lsl #52   /* s0s3x2.lo..          limbs[k] = limbs[k] + upper[k] * FOLD - (over << 52) */
 	sub	x2, x2, #1              /* n */
+	add	x12, x11, x10, lsr #52  /* s0s3x2.lo..          low, carry = (limb + carry).split(52) */
+	and	x8, x16, #0xfffffffffffff /* (s0s0.lo..).low */
+	and	x10, x10, #0xfffffffffffff /* (s0s2x2.lo..).low */
+	and	x11, x12, #0xfffffffffffff /* (s0s3x2.lo..).low */
+	and	x9, x17, #0xfffffffffffff /* (s0s1x2.lo..).low */
+	add	x12, x7, x12, lsr #52   /* (s0s4x2.lo..).low..  return [*done, limbs[-1] + carry] */
 	cbnz	x2, LOCAL(square_n_loop3)
 	b	LOCAL(square_n_join2)
 LOCAL(square_n_none):
-	lsr	x13, x12, #48           /* a[4].high            top, q = a[4].split(48) */
-	and	x12, x12, #0xffffffffffff /* a[4].low */
 	movz	x14, #977
+	lsr	x13, x12, #48           /* a[4].high            top, q = a[4].split(48) */
 	movk	x14, #1, lsl #32        /* 0x1000003d1 */
-	madd	x8, x13, x14, x8        /* a[0]..               return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
-	add	x9, x9, x8, lsr #52     /* a[1]..               low, carry = (limb + carry).split(52) */
-	and	x8, x8, #0xfffffffffffff /* (a[0]..).low */
-	add	x10, x10, x9, lsr #52   /* a[2].. */
+	madd	x13, x13, x14, x8       /* a[0]..               return chained([a[0] + q * EXCESS, a[1], a[2], a[3], top]) */
+	and	x8, x13, #0xfffffffffffff /* (a[0]..).low         low, carry = (limb + carry).split(52) */
+	and	x12, x12, #0xffffffffffff /* a[4].low             top, q = a[4].split(48) */
+	add	x9, x9, x13, lsr #52    /* a[1]..               low, carry = (limb + carry).split(52) */
+	add	x13, x10, x9, lsr #52   /* a[2].. */
 	and	x9, x9, #0xfffffffffffff /* (a[1]..).low */
-	add	x11, x11, x10, lsr #52  /* a[3].. */
-	and	x10, x10, #0xfffffffffffff /* (a[2]..).low */
-	add	x12, x12, x11, lsr #52  /* a[4].low..           return [*done, limbs[-1] + carry] */
-	and	x11, x11, #0xfffffffffffff /* (a[3]..).low         low, carry = (limb + carry).split(52) */
+	and	x10, x13, #0xfffffffffffff /* (a[2]..).low */
+	add	x13, x11, x13, lsr #52  /* a[3].. */
+	and	x11, x13, #0xfffffffffffff /* (a[3]..).low */
+	add	x12, x12, x13, lsr #52  /* a[4].low..           return [*done, limbs[-1] + carry] */
 LOCAL(square_n_join2):
-	stp	x8, x9, [x0]            /*                      return repeat(n, sqr, a, empty=normalize_weak) */
-	stp	x10, x11, [x0, #16]
-	str	x12, [x0, #32]
-	ldr	x25, [sp, #48]          /* restore */
+	ldr	x13, [sp, #80]          /* out */
+	stp	x10, x11, [x13, #16]    /*                      return repeat(n, sqr, a, empty=normalize_weak) */
+	stp	x8, x9, [x13]
+	str	x12, [x13, #32]
+	ldp	x27, x28, [sp, #64]     /* restore */
+	.cfi_restore x27
+	.cfi_restore x28
+	ldp	x25, x26, [sp, #48]     /* restore */
 	.cfi_restore x25
+	.cfi_restore x26
 	ldp	x23, x24, [sp, #32]     /* restore */
 	.cfi_restore x23
 	.cfi_restore x24
 	ldp	x21, x22, [sp, #16]     /* restore */
 	.cfi_restore x21
 	.cfi_restore x22
-	ldp	x19, x20, [sp], #64     /* restore */
+	ldp	x19, x20, [sp], #96     /* restore */
 	.cfi_restore x19
 	.cfi_restore x20
 	.cfi_def_cfa_offset 0
@@ -1748,7 +1748,7 @@ SYMBOL(secp256k1_5x52_equal):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20
- * stack   320 bytes, with what it calls
+ * stack   336 bytes, with what it calls
  */
 	.globl	SYMBOL(secp256k1_5x52_invert)
 	HIDDEN(secp256k1_5x52_invert)
@@ -1901,7 +1901,7 @@ SYMBOL(secp256k1_5x52_invert):
  * args    out in x0, a in x1
  * changes x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17, flags
  * saves   x29 x30 x19 x20 x21
- * stack   368 bytes, with what it calls
+ * stack   384 bytes, with what it calls
  */
 	.globl	SYMBOL(secp256k1_5x52_sqrt)
 	HIDDEN(secp256k1_5x52_sqrt)
