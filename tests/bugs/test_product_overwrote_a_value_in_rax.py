@@ -20,7 +20,7 @@ def test_many_values_live_across_products(script: str, name: str, registers: int
     """The plain product, more than ten values alive, and fewer and fewer registers for them."""
     options = Options("amd64", "base", registers=registers)
     made = compile_kernel(kernel(script, name), options)
-    assert sum(each.row.name.startswith("mul_") for each in instructions(made)) >= 14
+    assert sum(each.row.name.startswith("mul_") for each in instructions(made)) >= 10
     assert made.stack > 8 * len(made.saved) or registers == 15, "what has no register is on the stack"
     result = run_job(job(kernel(script, name), options), 300, SEED)
     assert result.failure is None, result.failure
