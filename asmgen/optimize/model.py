@@ -120,18 +120,16 @@ def whole_call(code: Code, repetitions: int = 4) -> list[Instruction]:
     return [*again, *executed]
 
 
-def touched(executed: Iterable[Instruction]) -> Iterator[tuple[list[str], list[str]]]:
+def touched(executed: Iterable[Instruction]) -> list[tuple[list[str], list[str]]]:
     """The registers that each instruction reads, and those that it writes."""
-    for instruction in executed:
-        yield [register.name for register in instruction.read], [register.name for register in instruction.written]
+    return [([each.name for each in line.read], [each.name for each in line.written]) for line in executed]
 
 
-def set_anew(target: str, executed: Iterable[tuple[Iterable[str], Iterable[str]]]) -> list[str]:
+def set_anew(target: str, executed: Sequence[tuple[Iterable[str], Iterable[str]]]) -> list[str]:
     """The registers that bring arguments and are changed: they are set before each call, or calls would depend on each
     other. `executed` is what each instruction reads and writes."""
-    all_of_it = [(list(reads), list(writes)) for reads, writes in executed]
-    changed = {name for _, writes in all_of_it for name in writes}
-    return [name for name in arguments_of(target, all_of_it) if name in changed]
+    changed = {name for _, writes in executed for name in writes}
+    return [name for name in arguments_of(target, executed) if name in changed]
 
 
 def arguments_of(target: str, executed: Iterable[tuple[Iterable[str], Iterable[str]]]) -> list[str]:
